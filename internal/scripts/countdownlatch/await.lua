@@ -1,4 +1,4 @@
--- await reads what a waiter has to know. It follows the prelude value.
+-- await reads what a waiter has to know.
 -- KEYS[1-2]  latch: what is still to be counted; record of the latch, see rounds
 -- ARGV[1]    an epoch for the record of a latch that has none; empty: none is made
 --

@@ -1,4 +1,4 @@
--- count_down takes some from the count and opens the latch at zero. It follows the preludes lane, value and rounds.
+-- count_down takes some from the count and opens the latch at zero.
 -- KEYS[1-3]  latch: what is still to be counted; lanes of the session; record of the latch
 -- ARGV[1-5]  lane; sequence number; PUBLISH or SPUBLISH; wake channel; how many to take, 1 or more
 --

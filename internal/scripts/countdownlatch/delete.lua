@@ -1,4 +1,4 @@
--- delete removes the latch, which opens it. It follows the preludes lane, value and rounds.
+-- delete removes the latch, which opens it.
 -- KEYS[1-3]  latch: what is still to be counted; lanes of the session; record of the latch
 -- ARGV[1-4]  lane; sequence number; PUBLISH or SPUBLISH; wake channel
 --

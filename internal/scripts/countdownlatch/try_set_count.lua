@@ -1,4 +1,4 @@
--- try_set_count sets the count of a latch that does not exist. It follows the preludes lane, value and rounds.
+-- try_set_count sets the count of a latch that does not exist.
 -- KEYS[1-3]  latch: what is still to be counted; lanes of the session; record of the latch
 -- ARGV[1-5]  lane; sequence number; count, 1 or more; TTL in milliseconds, 0 for none; PUBLISH or SPUBLISH
 -- ARGV[6-7]  wake channel; an epoch for the record, if there is none

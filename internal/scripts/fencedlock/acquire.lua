@@ -1,5 +1,4 @@
--- acquire takes the lock for a fresh owner if it is free, and issues the next token. It follows the
--- preludes issue and own.
+-- acquire takes the lock for a fresh owner if it is free, and issues the next token.
 -- KEYS[1]    lock hash: field = owner, value = holds
 -- KEYS[2]    token: a string, the token issued last; no TTL
 -- ARGV[1-2]  owner; lease in milliseconds

@@ -1,4 +1,4 @@
--- claim has the guard refuse everything below a token from now on. It follows the preludes below and admit.
+-- claim has the guard refuse everything below a token from now on.
 -- KEYS[1-2]  the greatest token that the guard has seen; its first owner
 -- ARGV[1-2]  token; owner, empty if that is not said
 --

@@ -1,5 +1,5 @@
 -- reenter sets the number of holds of an owner that holds the lock, lengthens its TTL, and issues a token if the owner has
--- none left. It follows the prelude below.
+-- none left.
 -- KEYS[1]    lock hash: field = owner, value = holds
 -- KEYS[2]    token: a string, the token issued last; no TTL
 -- ARGV[1-3]  owner; holds that the owner has from now on; milliseconds that the TTL is lengthened to

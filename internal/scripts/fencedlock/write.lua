@@ -1,5 +1,4 @@
--- write executes one command of the caller's if its token is not below one that the guard has seen, nor another owner's. It
--- follows the preludes lane, below and admit.
+-- write executes one command of the caller's if its token is not below one that the guard has seen, nor another owner's.
 -- KEYS[1-2]  the greatest token that the guard has seen; lanes of the session
 -- KEYS[3-4]  the first owner of the greatest token; key that the command works on
 -- ARGV[1-5]  lane; sequence number; token; owner, empty if that is not said; command

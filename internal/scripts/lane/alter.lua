@@ -1,5 +1,4 @@
--- alter removes a counter, or sets or removes its TTL, and does the same to what belongs to it. It follows the
--- prelude lane, and one that refuses what is no counter.
+-- alter removes a counter, or sets or removes its TTL, and does the same to what belongs to it.
 -- KEYS[1-2]  counter; lanes of the session
 -- KEYS[3]    optional: what belongs to the counter
 -- ARGV[1-2]  lane, sequence number

@@ -1,4 +1,4 @@
--- fence settles the operation before this one in its lane. It follows the prelude lane.
+-- fence settles the operation before this one in its lane.
 -- KEYS[1-2]  counter, named for its slot and not touched; lanes of the session
 -- ARGV[1-2]  lane; sequence number, one above that of the operation to settle
 --

@@ -1,4 +1,4 @@
--- inspect reads a counter. It follows the prelude value.
+-- inspect reads a counter.
 -- KEYS[1]  counter
 --
 -- Answers an array: the value as text, empty when there is no counter; the reply of PTTL.

@@ -1,8 +1,5 @@
--- acquire serves a caller with a permit for each of its ids, if enough are available. It follows the preludes
--- lane, announce and permits; size, or a line that says there is none; and wait, or a line that says
--- that the caller does not wait.
--- KEYS[1-3]        semaphore: permits available; lanes of the session; permits taken
--- ARGV[1-2]        lane, sequence number
+-- acquire serves a caller with a permit for each of its ids, if enough are available.
+-- KEYS[1-3]        semaphore: permits available; lanes of the session; permits taken; ARGV[1-2]  see once
 -- ARGV[3-5]        PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[first]      lease in milliseconds, -1 for none
 -- ARGV[first + 1]  number of the ids

@@ -1,7 +1,5 @@
--- add changes the number of permits and wakes the waiters. It follows the preludes lane, announce, permits and make,
--- and may follow size.
--- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken
--- ARGV[1-2]  lane, sequence number
+-- add changes the number of permits and wakes the waiters.
+-- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken; ARGV[1-2]  see once
 -- ARGV[3-6]  permits to add, negative to take away; PUBLISH or SPUBLISH, wake channel, row
 --
 -- Answers the new number, available and taken. Publishes the number added if above 0 and some are available. A

@@ -1,5 +1,4 @@
--- give_back releases the permits of one holder, whichever of them are there. It follows the preludes
--- announce and permits.
+-- give_back releases the permits of one holder, whichever of them are there.
 -- KEYS[1-2]  semaphore: permits available; permits taken
 -- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[i]    from 4 on: ids

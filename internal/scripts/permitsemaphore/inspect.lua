@@ -1,4 +1,4 @@
--- inspect reads the semaphore and changes nothing. It follows the prelude permits.
+-- inspect reads the semaphore and changes nothing.
 -- KEYS[1-2]  semaphore: permits available; permits taken
 -- ARGV[1]    how many of the permits taken to show at most, 1 or more
 --

@@ -1,4 +1,4 @@
--- lease_time reads the deadline of a permit. It follows the preludes announce and permits.
+-- lease_time reads the deadline of a permit.
 -- KEYS[1-2]  semaphore: permits available; permits taken
 -- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[4]    id

@@ -1,7 +1,5 @@
--- release gives back permits by their ids, all or none, whichever process has them. It follows the preludes lane,
--- announce and permits.
--- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken
--- ARGV[1-2]  lane, sequence number
+-- release gives back permits by their ids, all or none, whichever process has them.
+-- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken; ARGV[1-2]  see once
 -- ARGV[3-5]  PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[i]    from 6 on: ids, each once
 --

@@ -1,7 +1,5 @@
--- set makes the number of permits, available and taken, what it is told, and wakes the waiters. It follows the preludes
--- lane, announce, permits and make.
--- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken
--- ARGV[1-2]  lane, sequence number
+-- set makes the number of permits, available and taken, what it is told, and wakes the waiters.
+-- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken; ARGV[1-2]  see once
 -- ARGV[3-6]  permits; PUBLISH or SPUBLISH, wake channel, row
 --
 -- Answers 1 when that changed the number, 0 when not. Publishes the new number if it changed and is above 0, as

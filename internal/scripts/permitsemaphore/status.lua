@@ -1,4 +1,4 @@
--- status counts permits. It follows the preludes announce and permits.
+-- status counts permits.
 -- KEYS[1-2]  semaphore: permits available; permits taken
 -- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
 --

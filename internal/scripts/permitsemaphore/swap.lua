@@ -1,5 +1,4 @@
--- swap has permits go from one holder to another of the same process, under fresh ids, unless another process waits. It follows
--- the preludes announce, others and permits.
+-- swap has permits go from one holder to another of the same process, under fresh ids, unless another process waits.
 -- KEYS[1-2]  semaphore: permits available; permits taken
 -- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[4]    session; empty where it is not to be asked whether another process waits

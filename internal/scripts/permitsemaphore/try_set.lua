@@ -1,7 +1,5 @@
--- try_set sets the number of permits of a semaphore that does not exist and wakes the waiters. It follows the preludes
--- lane, announce, permits and make.
--- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken
--- ARGV[1-2]  lane, sequence number
+-- try_set sets the number of permits of a semaphore that does not exist and wakes the waiters.
+-- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken; ARGV[1-2]  see once
 -- ARGV[3-6]  permits; PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[7]    TTL in milliseconds, 0 for none
 --

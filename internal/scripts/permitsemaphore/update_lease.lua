@@ -1,6 +1,5 @@
--- update_lease moves the deadlines of permits, forward or back. It follows the preludes lane, announce and permits.
--- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken
--- ARGV[1-2]  lane, sequence number
+-- update_lease moves the deadlines of permits, forward or back.
+-- KEYS[1-3]  semaphore: permits available; lanes of the session; permits taken; ARGV[1-2]  see once
 -- ARGV[3-6]  lease in milliseconds from now, -1 for none; PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[i]    from 7 on: ids
 --

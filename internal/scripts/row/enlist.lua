@@ -1,5 +1,4 @@
--- enlist takes the lock for an owner if it is free, and else has it sit down in the row of those who wait. It follows
--- the preludes row, and one that defines issue and own.
+-- enlist takes the lock for an owner if it is free, and else has it sit down in the row of those who wait.
 -- KEYS[1-2]  lock hash: field = owner, value = holds; token, for issue and own
 -- KEYS[at]   row, and the two behind it, for row; left out where they cannot be had
 -- ARGV[1-2]  owner; lease in milliseconds

@@ -1,5 +1,4 @@
--- handover ends all holds of an owner and takes the lock for a fresh one, without its ever being free. It follows the
--- preludes that define issue and own.
+-- handover ends all holds of an owner and takes the lock for a fresh one, without its ever being free.
 -- KEYS[1-2]  lock hash: field = owner, value = holds; token, for issue and own
 -- ARGV[1-3]  owner who gives; owner who is given; the latter's lease in milliseconds
 -- ARGV[4]    how many tokens it is issued, with which it can hand the lock on by itself

@@ -1,5 +1,5 @@
 -- leave takes the candidate of a process out of the queue of a semaphore, when no call of the process waits any more. One that
--- was told, and did not ask, has the next one told. It follows the prelude announce.
+-- was told, and did not ask, has the next one told.
 -- KEYS[1-2]  semaphore: permits available; process queue
 -- ARGV[1-3]  PUBLISH or SPUBLISH; wake channel; candidate
 --

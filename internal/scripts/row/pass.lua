@@ -1,5 +1,5 @@
 -- pass ends all holds of an owner and has the first in the row hold; when no process stands there the lock is free, and the waiters are
--- woken. It follows the preludes lone, row, one that defines issue and own, and give.
+-- woken.
 -- KEYS[1-2]  lock hash: field = owner, value = holds; token, for issue
 -- KEYS[at]   row, and those behind it, for row: two of them, with ARGV[6] all four
 -- ARGV[1]    owner who gives

@@ -1,6 +1,5 @@
 -- acquire_read takes the lock for reading for a fresh owner, if no other owner holds it for writing.
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[4]    announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
 -- KEYS[5]    the owner's first marker
 -- ARGV[1-2]  owner; lease in milliseconds

@@ -1,6 +1,5 @@
 -- acquire_write takes the lock for writing for a fresh owner, if no owner holds it.
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[4]    announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
 -- KEYS[i]    the key that is never there, and markers for which the script has asked
 -- ARGV[1-3]  field of the write holds; lease in milliseconds; session that announces its wait
@@ -25,7 +24,7 @@ if mode == 'read' then
   if #asked > 0 then
     return ask()
   end
-  remaining = found.longest
+  remaining = found.longest < math.huge and found.longest or -1
   if remaining == 0 then
     free()
     mode = false

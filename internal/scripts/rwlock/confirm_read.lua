@@ -1,6 +1,5 @@
 -- confirm_read finds out whether an owner still reads, lengthens its promise if so, and tells whether others wait for the lock.
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[4]    announcements of waiting writers: sorted set of session = deadline by the server's clock in milliseconds
 -- KEYS[i]    the owner's marker i-4, for i = 5 to four more than the most holds it ever had; behind these what the prelude queue is about
 -- ARGV[1-4]  owner; milliseconds that its promise is lengthened to; PUBLISH or SPUBLISH; wake channel

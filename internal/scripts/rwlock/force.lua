@@ -1,7 +1,5 @@
--- force deletes a lock that is in the given mode, whichever owner holds it, and wakes the waiters. It
--- follows the prelude markers.
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2-3]  list of our readers; record of strangers
+-- force deletes a lock that is in the given mode, whichever owner holds it, and wakes the waiters.
+-- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[i]    markers for which the script has asked
 -- ARGV[1]    mode
 -- ARGV[2]    PUBLISH or SPUBLISH; empty for no message

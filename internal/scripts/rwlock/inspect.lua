@@ -1,5 +1,5 @@
 -- inspect reads everything that a read-write lock's hash says, and how long each reader was promised.
--- KEYS[1]  lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[1]  lock hash: see strangers
 -- KEYS[i]  markers for which the script has asked
 --
 -- Answers an array: the TTL of the hash in milliseconds (-1 when it has none, -2 when there is none), then for each

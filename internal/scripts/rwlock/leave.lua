@@ -1,7 +1,6 @@
 -- leave takes a holder out of a lock of which nothing but the mode is left then, and frees it. It is joined in front of both
 -- releases, ahead of the preludes. Their first keys and arguments are the same:
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[i]    from the fourth on, the holder's markers; behind these what the prelude queue is about
 -- ARGV[1]    field of the holder
 -- ARGV[2]    PUBLISH or SPUBLISH; empty for no message

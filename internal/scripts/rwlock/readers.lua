@@ -11,36 +11,24 @@
 -- a program that is none of ours has made the hash live. 30 s are three renewals with Redisson's watchdog timeout of 30 s,
 -- and more than one with any timeout below 90 s.
 
--- promise answers how many milliseconds the longest marker of an owner still lasts: 0 when there is none, or none is declared,
--- -1 when one has no end. Of a reader that has come meanwhile it answers what no marker outlasts, the TTL of the hash, and true.
+-- lasts answers how many milliseconds a key still lasts: 0 when there is none, math.huge when it has no end.
+local function lasts(key)
+  local ttl = redis.call('pttl', key)
+  return ttl == -1 and math.huge or ttl == 0 and 1 or math.max(ttl, 0) -- 0 is less than a millisecond
+end
+
+-- promise answers how long the longest marker of an owner lasts, 0 also when none is declared. Of a reader that has come meanwhile it
+-- answers what no marker outlasts, how long the hash lasts, and true.
 local function promise(owner, holds)
-  local longest = 0
-  local found, came = markers(owner, holds)
-  if came then
-    local ttl = redis.call('pttl', lock)
-    return ttl == -1 and -1 or math.max(ttl, 1), true
+  local longest, found, came = 0, markers(owner, holds)
+  for _, key in ipairs(came and {lock} or found) do
+    longest = math.max(longest, lasts(key))
   end
-  for _, marker in ipairs(found) do
-    local ttl = redis.call('pttl', marker)
-    if ttl == -1 then
-      return -1
-    end
-    if ttl ~= -2 then
-      longest = math.max(longest, ttl, 1) -- 0 is less than a millisecond
-    end
-  end
-  return longest
+  return longest, came
 end
 
-local function longer(one, other)
-  if one == -1 or other == -1 then
-    return -1
-  end
-  return math.max(one, other)
-end
-
--- What look and survey answer is a table: longest is for how many milliseconds the longest promise of all readers still lasts, 0
--- when no reader is alive, -1 when one has no end; marked and unmarked count the readers that are alive with and without a
+-- What look and survey answer is a table: longest is how long the longest promise of all readers lasts, 0
+-- when no reader is alive; marked and unmarked count the readers that are alive with and without a
 -- marker; and the rest is for bring, which does what is to be done. They change nothing. Of the owner that leaves they see nothing.
 
 -- survey looks at all readers.
@@ -55,7 +43,7 @@ local function survey(leaves)
       local left = promise(owner, holds)
       if left ~= 0 then
         found.marked = found.marked + 1
-        found.longest = longer(found.longest, left)
+        found.longest = math.max(found.longest, left)
       elseif owner:sub(15, 15) == '8' then
         found.dead[#found.dead + 1] = owner
       else
@@ -78,12 +66,12 @@ local function survey(leaves)
     if till == -1 then
       till = math.min(alive, now + grace)
       found.lives[owner] = till
-    elseif was == 1 then
+    elseif was then
       till = alive
     end
     if till > now then
       found.unmarked = found.unmarked + 1
-      found.longest = longer(found.longest, till - now)
+      found.longest = math.max(found.longest, till - now)
     else
       found.dead[#found.dead + 1] = owner
     end
@@ -95,13 +83,8 @@ end
 -- looks at the markers, of sixteen at most.
 local function look(leaves)
   local found = {longest = 0, marked = 0, unmarked = 0, dead = {}, stale = {}, late = {}, lives = {}, known = true}
-  local fields, members = redis.call('hlen', lock) - 1, redis.call('zcard', readers)
-  if leaves and redis.call('hexists', lock, leaves) == 1 then
-    fields = fields - 1
-  end
-  if leaves and redis.call('zscore', readers, leaves) then
-    members = members - 1
-  end
+  local fields = redis.call('hlen', lock) - 1 - (leaves and redis.call('hexists', lock, leaves) or 0)
+  local members = redis.call('zcard', readers) - (leaves and redis.call('zscore', readers, leaves) and 1 or 0)
   if fields == 0 then
     return found
   end
@@ -111,20 +94,17 @@ local function look(leaves)
     local owner = over[at]
     if owner ~= leaves then
       local holds = redis.call('hget', lock, owner)
-      local left, came
-      if not holds then
-        left = 0
-      elseif over[at + 1] == '0' then -- it lasts as long as the list
-        left = redis.call('pttl', readers)
-        left = left == 0 and 1 or left -- less than a millisecond
-      else
+      local left, came = 0, false
+      if holds and over[at + 1] == '0' then -- it lasts as long as the list
+        left = lasts(readers)
+      elseif holds then
         left, came = promise(owner, tonumber(holds) or 0)
       end
-      if left > 0 then
-        found.late[owner] = not came and left or nil
-        found.longest = longer(found.longest, left)
-      elseif left == -1 then
+      if left == math.huge then
         return survey(leaves)
+      elseif left > 0 then
+        found.late[owner] = not came and left or nil
+        found.longest = math.max(found.longest, left)
       else
         found.dead[#found.dead + 1], members = owner, members - 1
         fields = holds and fields - 1 or fields
@@ -145,7 +125,7 @@ local function look(leaves)
     if redis.call('hexists', lock, last[1]) == 0 then
       return survey(leaves)
     end
-    found.longest = longer(found.longest, tonumber(last[2]) - now)
+    found.longest = math.max(found.longest, tonumber(last[2]) - now)
   end
   found.marked = 1
   return found
@@ -190,7 +170,7 @@ local function remain(found)
   bring(found)
   if found.known then
     outlast(found.longest)
-  elseif found.longest > 0 then
+  elseif found.longest < math.huge then
     redis.call('pexpire', lock, whole(found.longest))
     if found.unmarked > 0 then
       note()

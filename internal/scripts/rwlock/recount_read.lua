@@ -1,5 +1,4 @@
--- recount_read sets the number of read holds of an owner that reads, and lengthens its promise. It follows the prelude
--- keep.
+-- recount_read sets the number of read holds of an owner that reads, and lengthens its promise.
 -- KEYS[1-3]  lock hash, list of our readers, record of strangers, as strangers has them
 -- KEYS[i]    the owner's marker i-3, for i = 4 to three more than the most holds it ever had
 -- ARGV[1-3]  owner; holds that it has from now on; milliseconds that its promise is lengthened to

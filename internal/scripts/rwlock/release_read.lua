@@ -1,6 +1,5 @@
 -- release_read ends all read holds of an owner and wakes the waiters when it was the last reader known to be alive.
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[i]    the owner's marker i-3, for i = 4 to three more than the most holds it ever had; behind these what
 --            the prelude queue is about, the key that is never there, and markers for which the script has asked
 -- ARGV[1]    owner

@@ -1,7 +1,6 @@
 -- release_write ends all write holds of an owner and wakes the waiters. If the owner still reads, the lock is held for
 -- reading from now on.
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[i]    what the prelude queue is about, the key that is never there, and markers for which the script has asked
 -- ARGV[1]    field of the write holds
 -- ARGV[2]    PUBLISH or SPUBLISH; empty for no message

@@ -1,6 +1,5 @@
 -- status reads whether one side of a lock is held, how long still, and how often by one owner.
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[i]    markers for which the script has asked
 -- ARGV[1-2]  field of the owner on that side; side: read or write
 --

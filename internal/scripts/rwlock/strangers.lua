@@ -19,30 +19,19 @@ local lock, readers, record = KEYS[1], KEYS[2], KEYS[3]
 -- ending answers the moment at which the hash ends.
 local function ending()
   local ttl = redis.call('pttl', lock)
-  if ttl < 0 then
-    return 0
-  end
-  return clock() + ttl
+  return ttl < 0 and 0 or clock() + ttl
 end
 
 -- life answers until when a reader lives for whose sake the hash was made to end then.
 local function life(ends)
-  if ends == 0 then
-    return clock() + grace
-  end
-  return ends
+  return ends == 0 and clock() + grace or ends
 end
 
--- touched answers whether a program that is none of ours has changed the TTL of the hash: 1, 0, or -1 without a record.
+-- touched answers whether a program that is none of ours has changed the TTL of the hash, as far as is known, and whether there is a
+-- record. The clock and the TTL are read one after another.
 local function touched()
   local known = redis.call('zscore', record, 'ending')
-  if not known then
-    return -1
-  end
-  if math.abs(ending() - tonumber(known)) > 2 then -- the clock and the TTL are read one after another
-    return 1
-  end
-  return 0
+  return known and math.abs(ending() - tonumber(known)) > 2, known
 end
 
 -- On a server that is out of memory nothing can be recorded. A reader without marker is found anew each time then.
@@ -50,18 +39,17 @@ local function remember(member, moment)
   redis.pcall('zadd', record, whole(moment), member)
 end
 
--- recall is called before the TTL changes, and prolongs the lives that are recorded if it was touched. It answers what
--- touched did.
+-- recall is called before the TTL changes, and prolongs the lives that are recorded if it was touched. It answers whether there is a record.
 local function recall()
-  local was = touched()
-  if was == 1 then
+  local was, known = touched()
+  if was then
     local ends = ending()
     for _, member in ipairs(redis.call('zrange', record, 0, -1)) do
       remember(member, life(ends))
     end
     remember('ending', ends)
   end
-  return was
+  return known
 end
 
 -- note is called after the TTL has changed, if there is a record. The record outlives the hash.
@@ -75,9 +63,9 @@ end
 
 -- outlast makes the hash last that many milliseconds.
 local function outlast(ttl)
-  local was = recall()
+  local known = recall()
   redis.call('pexpire', lock, whole(ttl))
-  if was ~= -1 then
+  if known then
     note()
   end
 end

@@ -1,5 +1,5 @@
 -- turn_read ends all write holds of an owner and takes the lock for a fresh one for reading, without its ever being free.
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
+-- KEYS[1]    lock hash: see strangers
 -- KEYS[2-4]  list of our readers; record of strangers; first marker of the owner that is given
 -- KEYS[i]    what the prelude queue is about
 -- ARGV[1]    field of the write holds of the one that gives

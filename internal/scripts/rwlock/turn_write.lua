@@ -1,7 +1,6 @@
 -- turn_write ends all read holds of an owner and takes the lock for a fresh one for writing, without its ever being free. While
 -- others read it only ends the holds.
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2-3]  list of our readers; record of strangers
+-- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[i]    the marker i-3 of the owner that gives, for i = 4 to three more than the most holds it ever had; behind these what
 --            the prelude queue is about, the key that is never there, and markers for which the script has asked
 -- ARGV[1]    owner that gives

@@ -1,7 +1,5 @@
--- withdraw takes back the announcement of a writer that waits no longer, and wakes the readers that it kept out. It follows the preludes
--- strangers and queue.
--- KEYS[1]    lock hash: mode = read or write, owner = read holds, owner:write = write holds
--- KEYS[2-3]  list of our readers; record of strangers
+-- withdraw takes back the announcement of a writer that waits no longer, and wakes the readers that it kept out.
+-- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[4]    announcements of waiting writers: sorted set of session = deadline
 -- KEYS[i]    what queue is about
 -- ARGV[1]    session

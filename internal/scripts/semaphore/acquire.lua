@@ -1,7 +1,5 @@
--- acquire serves a caller if enough permits are left for it. It follows the preludes lane, value and
--- announce; size, or a line that says there is none; and wait, or a line that says that the caller does not wait.
--- KEYS[1-2]        semaphore: permits available; lanes of the session
--- ARGV[1-2]        lane, sequence number
+-- acquire serves a caller if enough permits are left for it.
+-- KEYS[1-2]        semaphore: permits available; lanes of the session; ARGV[1-2]  see once
 -- ARGV[first]      permits that the caller wants, 1 or more
 -- ARGV[first + 1]  how many may be taken beside, for those of its process that wait behind it and want as many each
 --

@@ -1,7 +1,5 @@
--- add changes the number of permits and wakes the waiters. It follows the preludes lane and announce, and may
--- follow value and size.
--- KEYS[1-2]  semaphore: permits available; lanes of the session
--- ARGV[1-2]  lane, sequence number
+-- add changes the number of permits and wakes the waiters.
+-- KEYS[1-2]  semaphore: permits available; lanes of the session; ARGV[1-2]  see once
 -- ARGV[3-6]  permits to add, negative to take away; PUBLISH or SPUBLISH, wake channel, row
 --
 -- Answers the new total, which is published too if it is above 0.

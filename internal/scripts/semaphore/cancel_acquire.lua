@@ -1,5 +1,5 @@
 -- cancel_acquire gives back what the operation before this one in its lane has taken, if it has, and bars it from
--- taking effect later. It follows the preludes lane, announce and raise.
+-- taking effect later.
 -- KEYS[1-2]  semaphore: permits available; lanes of the session
 -- ARGV[1-2]  lane, sequence number: one above that of the acquisition
 -- ARGV[3-6]  permits that the acquisition wanted; PUBLISH or SPUBLISH, wake channel, row

@@ -1,6 +1,5 @@
--- drain takes all permits. It follows the preludes lane and value, and may follow announce and size.
--- KEYS[1-2]  semaphore: permits available; lanes of the session
--- ARGV[1-2]  lane, sequence number
+-- drain takes all permits.
+-- KEYS[1-2]  semaphore: permits available; lanes of the session; ARGV[1-2]  see once
 --
 -- Answers the number there was, 0 when there is no semaphore; a negative number too is answered and set to 0.
 

@@ -1,7 +1,5 @@
--- keep gives back permits, unless no other process than that which has them waits for some. It follows the preludes
--- lane, announce, raise and others.
--- KEYS[1-2]  semaphore: permits available; lanes of the session
--- ARGV[1-2]  lane, sequence number
+-- keep gives back permits, unless no other process than that which has them waits for some.
+-- KEYS[1-2]  semaphore: permits available; lanes of the session; ARGV[1-2]  see once
 -- ARGV[3-6]  permits; PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[7]    session
 --

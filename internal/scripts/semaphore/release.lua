@@ -1,7 +1,5 @@
--- release gives back permits, creating the semaphore if need be, and wakes the waiters. It follows the preludes lane,
--- announce and raise; and what ends it where there is no semaphore that it may create.
--- KEYS[1-2]  semaphore: permits available; lanes of the session
--- ARGV[1-2]  lane, sequence number
+-- release gives back permits, creating the semaphore if need be, and wakes the waiters.
+-- KEYS[1-2]  semaphore: permits available; lanes of the session; ARGV[1-2]  see once
 -- ARGV[3-6]  permits to give back; PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[7]    given where it settles the operation before it in its lane, a keep: the answer with which that kept the
 --            permits

@@ -1,7 +1,5 @@
--- try_set sets the permits of a semaphore that does not exist and wakes the waiters. It follows the preludes lane,
--- value and announce.
--- KEYS[1-2]  semaphore: permits available; lanes of the session
--- ARGV[1-2]  lane, sequence number
+-- try_set sets the permits of a semaphore that does not exist and wakes the waiters.
+-- KEYS[1-2]  semaphore: permits available; lanes of the session; ARGV[1-2]  see once
 -- ARGV[3-5]  permits; PUBLISH or SPUBLISH, wake channel
 -- ARGV[6]    row
 -- ARGV[i]    from 7 on the options of SET: px and the TTL in milliseconds, or none
