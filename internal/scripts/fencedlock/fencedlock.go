@@ -42,15 +42,15 @@ type Issuer struct {
 // Counted counts the tokens, as Redisson does. Clocked counts them too, but none is below the time in
 // microseconds.
 var (
-	Counted = newIssuer(scripts.Prelude(folder, "issue.lua"))
-	Clocked = newIssuer(below, scripts.Prelude(folder, "issue_clocked.lua"))
+	Counted = newIssuer("local clocked")
+	Clocked = newIssuer("local clocked = true")
 )
 
-func newIssuer(issue ...string) *Issuer {
-	token := append(issue, own)
+func newIssuer(clocked string) *Issuer {
+	issue := clocked + "\n" + scripts.Prelude(folder, "issue.lua")
 	return &Issuer{
-		acquire: scripts.Load(folder, "fencedlock/acquire", append([]string{row.Take}, token...)...),
-		inRow:   row.Load([]string{raise}, token...),
+		acquire: scripts.Load(folder, "fencedlock/acquire", row.Take, issue, own),
+		inRow:   row.Load([]string{raise}, issue, own),
 	}
 }
 

@@ -3,8 +3,7 @@
 -- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[i]    from 4 on: ids
 --
--- Answers how many were there and had not expired; 0 when there is no semaphore. Publishes, of what it put back, the
--- new total if that was one permit, and the number of several, as Redisson does.
+-- Answers how many were there and had not expired; 0 when there is no semaphore.
 --
 -- It needs no lane: an id is never used again, so a second execution finds nothing. Its first write is one that a
 -- server accepts that is out of memory.
@@ -14,6 +13,5 @@ local removed = giveBack(4)
 if type(removed) == 'table' then
   error('nothing was changed: ' .. removed.err, 0)
 end
-local back = expired + removed
-offer(ARGV[1], ARGV[2], ARGV[3], (back == 1 or expired > 0) and (available or 0) or removed)
+returned(ARGV[1], ARGV[2], ARGV[3], expired, removed)
 return available and removed or 0

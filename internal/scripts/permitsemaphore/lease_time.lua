@@ -12,7 +12,5 @@ local left = -2
 if score then
   left = tonumber(score) == permanent and -1 or tonumber(score) - now
 end
-if expired > 0 then
-  offer(ARGV[1], ARGV[2], ARGV[3], available or 0)
-end
+returned(ARGV[1], ARGV[2], ARGV[3], expired, 0)
 return left

@@ -110,3 +110,9 @@ local function offer(publish, channel, row, number)
     announce(publish, channel, row, whole(number), available)
   end
 end
+
+-- returned wakes waiters when so many permits had expired, and so many were given back. It publishes, of what was put back, the new total if
+-- that was one permit, and the number of several, as Redisson does.
+local function returned(publish, channel, row, expired, removed)
+  offer(publish, channel, row, (expired > 0 or removed == 1) and (available or 0) or removed)
+end

@@ -60,9 +60,7 @@ var (
 	leaseTime   = scripts.Load(folder, "permitsemaphore/lease_time", row.Announce, plain)
 	status      = scripts.Load(folder, "permitsemaphore/status", row.Announce, plain)
 	inspect     = scripts.Load(folder, "permitsemaphore/inspect", row.Clock, plain)
-	trySet      = scripts.Load(folder, "permitsemaphore/try_set", lane.Prelude, row.Announce, made)
 	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, made)
-	add         = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, made)
 	alters      = lane.Alters(row.Clock + "\n" + laned)
 )
 
@@ -240,20 +238,21 @@ func Status(of Names, wake scripts.Wake) scripts.Command[Count] {
 // TrySet sets the number of permits of a semaphore that does not exist, with a TTL unless ttl is 0, and
 // answers whether it did.
 func TrySet(of Names, n int64, ttl time.Duration, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(trySet, of.laned(call, wake),
-		call.Args(n, wake.Publish, wake.Channel, wake.Row, scripts.Milliseconds(ttl)), scripts.Bool).Needs(3)
+	return scripts.Integer(set, of.laned(call, wake), settings(n, wake, call, "try", ttl), scripts.Bool).Needs(3)
 }
 
 // Set makes the number of permits n, those taken included, and answers whether it was another.
 func Set(of Names, n int64, wake scripts.Wake, call lane.Call) scripts.Command[bool] {
-	return scripts.Integer(set, of.laned(call, wake), call.Args(n, wake.Publish, wake.Channel, wake.Row),
-		scripts.Bool).Needs(3)
+	return scripts.Integer(set, of.laned(call, wake), settings(n, wake, call, "set", 0), scripts.Bool).Needs(3)
 }
 
 // Add changes the number of permits by d and answers the new number, those taken included.
 func Add(of Names, d int64, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	return scripts.Integer(add, of.laned(call, wake), call.Args(d, wake.Publish, wake.Channel, wake.Row),
-		scripts.Int64).Needs(3)
+	return scripts.Integer(set, of.laned(call, wake), settings(d, wake, call, "add", 0), scripts.Int64).Needs(3)
+}
+
+func settings(n int64, wake scripts.Wake, call lane.Call, how string, ttl time.Duration) []any {
+	return call.Args(n, wake.Publish, wake.Channel, wake.Row, how, scripts.Milliseconds(ttl))
 }
 
 // Delete removes the semaphore with its permits and answers whether there was one.

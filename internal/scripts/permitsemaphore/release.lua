@@ -4,18 +4,15 @@
 -- ARGV[i]    from 6 on: ids, each once
 --
 -- Answers 1 when all were there, 0 when one was not or had expired. What had expired is put back in either case.
--- Publishes as give_back does.
 
 local expired = reclaim()
-local all = complete(6)
-local back = expired
+local all, removed = complete(6), 0
 if all == 1 then
   change(true, '1')
-  local removed = giveBack(6)
+  removed = giveBack(6)
   if type(removed) == 'table' then
     refuse(removed)
   end
-  back = back + removed
 end
-offer(ARGV[3], ARGV[4], ARGV[5], (back == 1 or expired > 0) and (available or 0) or back)
+returned(ARGV[3], ARGV[4], ARGV[5], expired, removed)
 return all == 1 and 1 or replica() or 0

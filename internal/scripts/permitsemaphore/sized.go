@@ -31,7 +31,7 @@ var (
 		made, size, alone)
 	acquireSized = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, made, size, alone)
 	waitSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, made, size, row.Wait)
-	addSized     = scripts.Load(folder, "permitsemaphore/add", lane.Prelude, row.Announce, made, size)
+	addSized     = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, made, size)
 )
 
 // AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not
@@ -53,7 +53,7 @@ func AcquireSized(of Names, ids []string, lease time.Duration, size lane.Size, w
 
 // AddSized is Add for a semaphore that it sets up before if it is not there.
 func AddSized(of Names, d int64, size lane.Size, wake scripts.Wake, call lane.Call) scripts.Command[int64] {
-	args := sized(call.Args(d, wake.Publish, wake.Channel, wake.Row), size)
+	args := sized(settings(d, wake, call, "add", 0), size)
 	return scripts.Integer(addSized, of.laned(call, wake), args, scripts.Int64).Needs(3)
 }
 

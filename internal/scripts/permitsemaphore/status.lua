@@ -6,7 +6,5 @@
 -- the permits available if some had expired.
 
 local expired = reclaim()
-if expired > 0 then
-  offer(ARGV[1], ARGV[2], ARGV[3], available or 0)
-end
+returned(ARGV[1], ARGV[2], ARGV[3], expired, 0)
 return available and { available, redis.call('zcard', KEYS[2]), 1 } or { 0, 0, 0 }

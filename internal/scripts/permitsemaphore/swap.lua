@@ -43,7 +43,7 @@ elseif had > 0 then
     end
   end
 end
-offer(ARGV[1], ARGV[2], ARGV[3], (removed == 1 or expired > 0) and (available or 0) or removed)
+returned(ARGV[1], ARGV[2], ARGV[3], expired, removed)
 if answers[1] == 1 and ARGV[4] == '' then
   answers[1] = 3
 end

@@ -14,7 +14,5 @@ if all == 1 then
     write(false, 'zadd', KEYS[3], deadline(tonumber(ARGV[3])), ARGV[i])
   end
 end
-if expired > 0 then
-  offer(ARGV[4], ARGV[5], ARGV[6], available or 0)
-end
+returned(ARGV[4], ARGV[5], ARGV[6], expired, 0)
 return all == 1 and 1 or replica() or 0

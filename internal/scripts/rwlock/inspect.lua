@@ -13,11 +13,7 @@ for at = 1, #fields, 2 do
   local longest = came and answer[1] or -2
   for _, marker in ipairs(found) do
     local ttl = redis.call('pttl', marker)
-    if ttl == -1 or longest == -1 then
-      longest = -1
-    else
-      longest = math.max(longest, ttl)
-    end
+    longest = (ttl == -1 or longest == -1) and -1 or math.max(longest, ttl)
   end
   answer[#answer + 1] = fields[at]
   answer[#answer + 1] = fields[at + 1]
