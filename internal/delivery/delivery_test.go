@@ -278,7 +278,7 @@ func TestALackOfConnectionsIsNoSignThatThePrimaryHasChanged(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p, trouble := newPlay(step{err: short}, step{value: 7}), 0
 			d := p.dispatcher()
-			d.OnTrouble(func() { trouble++ })
+			d.OnTrouble = func() { trouble++ }
 			_, receipt, err := delivery.Deliver(t.Context(), d, echo(), limit)
 			require.NoError(t, err)
 			require.False(t, receipt.Doubt)

@@ -100,7 +100,7 @@ func TestWhatMayMeanThatThePrimaryHasChangedIsTold(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, told := newPlay(step{err: err}, step{value: 7}), 0
 				d := p.dispatcher()
-				d.OnTrouble(func() { told++ })
+				d.OnTrouble = func() { told++ }
 				_, _, fault := delivery.Deliver(t.Context(), d, echo(), limit)
 				require.NoError(t, fault)
 				require.Equal(t, 1, told)

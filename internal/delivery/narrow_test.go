@@ -74,7 +74,7 @@ func TestAMissingRightIsRememberedForAMinute(t *testing.T) {
 		p := newPlay(step{err: tryAgain}, step{value: 7}, step{err: noRight}, step{value: 7})
 		d := p.dispatcher()
 		var told []error
-		d.OnNarrow(func(err error) { told = append(told, err) })
+		d.OnNarrow = func(err error) { told = append(told, err) }
 		for range 3 {
 			_, _, err := delivery.Deliver(t.Context(), d, wide(), limit)
 			require.NoError(t, err)

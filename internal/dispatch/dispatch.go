@@ -66,20 +66,23 @@ type Dispatcher struct {
 	linger  func() time.Duration
 	one     *node    // of a client that is not a cluster
 	nodes   sync.Map // *redis.Client of a master -> *node
-	stray   *strays  // takes the panics that no caller can raise
 	narrow  narrowing
-	trouble func()                    // told after an error that may mean that the primary has changed; may be nil
 	read    time.Duration             // the client's read timeout; 0 when it is not known or there is none
 	located atomic.Bool               // the cluster's topology has been loaded once
 	endings atomic.Pointer[[]*ending] // the latest that limited contexts share
+
+	// These are set once, before the first command, or are nil. They must not block.
+
+	OnTrouble func()             // called after errors that may mean that the primary has changed
+	OnStray   func(*raise.Panic) // with each panic of a hook for which no caller waits any more
+	OnNarrow  func(error)        // once in a while, with the reason for which a script is sent with fewer keys
 }
 
 // New makes a dispatcher. cluster is nil where there is one server, or where the client hides that there are
 // more. linger tells how long idle workers stay, at least.
 func New(client Client, cluster Cluster, linger func() time.Duration) *Dispatcher {
-	d := &Dispatcher{client: client, cluster: cluster, linger: linger, stray: new(strays)}
-	d.one = newNode(client, linger)
-	d.one.stray = d.stray
+	d := &Dispatcher{client: client, cluster: cluster, linger: linger}
+	d.one = newNode(d, client)
 	switch client := client.(type) {
 	case interface{ Options() *redis.Options }:
 		d.read = max(0, client.Options().ReadTimeout)
@@ -98,14 +101,6 @@ func (d *Dispatcher) Single() bool {
 
 // ReadTimeout is how long the client waits for a reply; 0 when that is not known, or for ever.
 func (d *Dispatcher) ReadTimeout() time.Duration { return d.read }
-
-// OnTrouble has fn called after errors that may mean that the primary has changed. fn must not block. It is
-// set once, before the first command.
-func (d *Dispatcher) OnTrouble(fn func()) { d.trouble = fn }
-
-// OnStray sets the function that is called with each panic of a hook for which no caller waits any more. The
-// function must not block. It is to be set once, before the first command.
-func (d *Dispatcher) OnStray(fn func(*raise.Panic)) { d.stray.tell = fn }
 
 // Used tells whether a server has answered a command.
 func (d *Dispatcher) Used() bool { return d.one.answered.Load() != 0 || d.located.Load() }
@@ -208,9 +203,7 @@ func (d *Dispatcher) node(ctx context.Context, key string) (*node, error) {
 		return n.(*node), nil
 	}
 	d.forget()
-	made := newNode(master, d.linger)
-	made.stray = d.stray
-	n, _ := d.nodes.LoadOrStore(master, made)
+	n, _ := d.nodes.LoadOrStore(master, newNode(d, master))
 	return n.(*node), nil
 }
 
@@ -257,8 +250,8 @@ func (d *Dispatcher) locate(ctx context.Context, key string) (*redis.Client, err
 // Reload is for errors that may mean that the primary has changed. A cluster client then looks at the
 // topology again, in the background; by itself it does so once a minute.
 func (d *Dispatcher) Reload(ctx context.Context) {
-	if d.trouble != nil {
-		d.trouble()
+	if d.OnTrouble != nil {
+		d.OnTrouble()
 	}
 	if d.cluster != nil {
 		d.cluster.ReloadState(ctx)
@@ -331,7 +324,7 @@ func (d *Dispatcher) apart(ctx context.Context, fn func(ctx context.Context)) (l
 	var parted atomic.Bool
 	raise.Go(func() { fn(context.WithoutCancel(ctx)) }, func(p *raise.Panic) {
 		if raised = p; p != nil && parted.Swap(true) {
-			d.stray.take(ctx, p)
+			d.stray(ctx, p)
 		}
 		done <- struct{}{}
 	})

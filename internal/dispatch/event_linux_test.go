@@ -144,7 +144,7 @@ func (f clientFunc) Pipeline() redis.Pipeliner { panic("a lone caller needs none
 
 // A process that was out of file descriptors for a moment may have some again.
 func TestAPollWorkerIsTriedAgainLaterWhereThereWasNoEvent(t *testing.T) {
-	n := &node{linger: func() time.Duration { return time.Minute }}
+	n := &node{of: &Dispatcher{linger: func() time.Duration { return time.Minute }}}
 	c := &pollCourier{node: n}
 	var limit syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))

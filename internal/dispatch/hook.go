@@ -13,25 +13,19 @@ import (
 // The hooks of the client are code of the program, and may panic. Package raise says what becomes of a panic.
 // The command gets an error, and its outcome counts as unknown. Where the commands of several callers share a
 // pipeline, the first caller that still waits raises the panic, and the other callers get the error. If no
-// caller waits any more, the panic is a stray: the dispatcher hands it to the function that OnStray was
-// given.
+// caller waits any more, the panic is a stray, of which the dispatcher tells OnStray.
 
 // errHook is the error of a command whose hook did not return. The hook may have panicked after the server
 // had executed the command.
 var errHook = errors.New("a hook of the Redis client has panicked")
 
-// strays takes each panic of a hook for which no caller waits any more.
-type strays struct {
-	tell func(*raise.Panic) // may be nil
-}
-
-// take tells of a panic that would have been raised in a call with ctx.
-func (s *strays) take(ctx context.Context, p *raise.Panic) {
+// stray tells of a panic that would have been raised in a call with ctx.
+func (d *Dispatcher) stray(ctx context.Context, p *raise.Panic) {
 	switch {
 	case raise.Unattended(ctx):
 		p.Raise(ctx)
-	case s.tell != nil:
-		s.tell(p)
+	case d.OnStray != nil:
+		d.OnStray(p)
 	}
 }
 

@@ -156,7 +156,7 @@ func TestACommandOfOneWhoHasLeftIsUnknownAfterAHooksPanic(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					d := dispatch.New(hooked(1, func() { time.Sleep(time.Second); c.hook() }), cluster, linger(0))
 					var told []*raise.Panic
-					d.OnStray(func(p *raise.Panic) { told = append(told, p) })
+					d.OnStray = func(p *raise.Panic) { told = append(told, p) }
 					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 					defer cancel()
 					var flight *dispatch.InFlight
@@ -184,7 +184,7 @@ func TestAPanicThatOneCallerHasLeftIsRaisedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		d := dispatch.New(s, nil, linger(0))
-		d.OnStray(func(*raise.Panic) { t.Error("a caller is there") })
+		d.OnStray = func(*raise.Panic) { t.Error("a caller is there") }
 		first := busy(t.Context(), d)
 		leaving, leave := context.WithCancel(t.Context())
 		fates := make(chan fate, 6)

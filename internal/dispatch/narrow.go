@@ -19,15 +19,10 @@ const tellEvery = time.Hour
 // A narrowing is what is known about scripts that are sent without some of their keys. The zero value knows
 // nothing.
 type narrowing struct {
-	tell  func(error) // may be nil
 	told  atomic.Int64
 	some  atomic.Bool // until has entries
 	until sync.Map    // script -> time.Time
 }
-
-// OnNarrow sets the function that is called, once in a while, with the reason for which a script is sent with
-// fewer keys. It must not block. It is to be set once, before the first command.
-func (d *Dispatcher) OnNarrow(fn func(error)) { d.narrow.tell = fn }
 
 // Narrow tells whether a script is to be sent without the keys that it can do without.
 func (d *Dispatcher) Narrow(script any) bool {
@@ -46,8 +41,8 @@ func (d *Dispatcher) Narrowed(script any, err error, lasting bool) {
 		n.some.Store(true)
 	}
 	told := n.told.Load()
-	if n.tell != nil && (told == 0 || now.UnixNano()-told > int64(tellEvery)) &&
+	if d.OnNarrow != nil && (told == 0 || now.UnixNano()-told > int64(tellEvery)) &&
 		n.told.CompareAndSwap(told, now.UnixNano()) {
-		n.tell(err)
+		d.OnNarrow(err)
 	}
 }

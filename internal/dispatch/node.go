@@ -17,9 +17,8 @@ const maxBatch = 256 // commands in one pipeline, so that the first reply is not
 
 // A node is the way to one server: a queue, and the leaders that are under way.
 type node struct {
+	of     *Dispatcher
 	client Client
-	linger func() time.Duration
-	stray  *strays
 	most   int   // leaders, however long a round trip takes
 	made   int64 // in Unix nanoseconds
 
@@ -46,8 +45,8 @@ type node struct {
 	spare sync.Pool
 }
 
-func newNode(client Client, linger func() time.Duration) *node {
-	n := &node{client: client, linger: linger, most: maxLeaders, made: time.Now().UnixNano(), limit: fewLeaders}
+func newNode(d *Dispatcher, client Client) *node {
+	n := &node{of: d, client: client, most: maxLeaders, made: time.Now().UnixNano(), limit: fewLeaders}
 	if c, ok := client.(interface{ Options() *redis.Options }); ok {
 		// Half of the connections are for whatever else the program does with its client.
 		n.most = min(max(c.Options().PoolSize/2, fewLeaders), maxLeaders)
@@ -195,7 +194,7 @@ type batch struct {
 }
 
 // raise has the first caller that has not left raise what a hook did, and gives the others an error.
-func (b batch) raise(p *raise.Panic, stray *strays) {
+func (b batch) raise(p *raise.Panic, d *Dispatcher) {
 	raised := false
 	for _, r := range b.requests {
 		undone(r.cmd)
@@ -204,7 +203,7 @@ func (b batch) raise(p *raise.Panic, stray *strays) {
 		}
 	}
 	if !raised {
-		stray.take(b.requests[0].ctx, p)
+		d.stray(b.requests[0].ctx, p)
 	}
 }
 
@@ -277,7 +276,7 @@ func (n *node) send(b batch) (took time.Duration) {
 		if err == errHook {
 			raised := raise.Caught(recover())
 			gone = raised.Value == nil
-			b.raise(raised, n.stray)
+			b.raise(raised, n.of)
 		}
 		took = n.note(began, err)
 		n.inFlight.Add(int64(-b.trip.commands)) // before its callers queue their next commands, or they would count twice

@@ -28,7 +28,7 @@ func TestAPollWorkerRestsLongerAfterEachSlowHandOver(t *testing.T) {
 }
 
 func TestAPollWorkerThatRestsAfterASlowHandOverIsNotUsed(t *testing.T) {
-	n := &node{linger: func() time.Duration { return time.Minute }}
+	n := &node{of: &Dispatcher{linger: func() time.Duration { return time.Minute }}}
 	x := &pollWorker{node: n, resting: true, again: time.Now().Add(time.Hour)}
 	c := &pollCourier{node: n, worker: x}
 	require.False(t, c.takeLocked())
@@ -43,8 +43,8 @@ func TestAPollWorkerThatRestsAfterASlowHandOverIsNotUsed(t *testing.T) {
 
 func TestSweepsDoNotSpinForAPollWorkerThatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &node{}
-		n.linger = func() time.Duration { // as another primitive of the client has set it meanwhile
+		n := &node{of: &Dispatcher{}}
+		n.of.linger = func() time.Duration { // as another primitive of the client has set it meanwhile
 			if n.sweeps > 5000 {
 				return time.Hour
 			}

@@ -59,7 +59,7 @@ func (c *pollCourier) takeLocked() bool {
 	now := time.Now()
 	x := c.worker
 	switch {
-	case x == nil && (now.Before(c.none) || c.node.linger() <= 0):
+	case x == nil && (now.Before(c.none) || c.node.of.linger() <= 0):
 		return false
 	case x == nil:
 		if x = newPollWorker(c.node); x == nil {

@@ -30,7 +30,7 @@ func TestThePaceIsTheShortestOfTheLastOneOrTwoSeconds(t *testing.T) {
 }
 
 func TestALargeTripSaysNoMoreThanThatTheNetworkIsNotSlower(t *testing.T) {
-	n := newNode(nil, nil)
+	n := newNode(&Dispatcher{}, nil)
 	land := func(commands int, took time.Duration) int {
 		n.answered.Store(int64(time.Hour))
 		n.landLocked(n.departLocked(commands), took)
@@ -46,7 +46,7 @@ func TestALargeTripSaysNoMoreThanThatTheNetworkIsNotSlower(t *testing.T) {
 }
 
 func TestATripThatHasSeenTwoTicksIsLateUntilItLands(t *testing.T) {
-	n := newNode(nil, nil)
+	n := newNode(&Dispatcher{}, nil)
 	count := func() [3]int { return [3]int{n.fresh, n.older, n.stragglers} }
 	first := n.departLocked(1)
 	n.tick()

@@ -55,7 +55,7 @@ func (n *node) takeOrPark(w *worker, t trip, took time.Duration) (b batch, more 
 	if b, more = n.nextLocked(t, took); more {
 		return b, true
 	}
-	if n.linger() <= 0 {
+	if n.of.linger() <= 0 {
 		return batch{}, true
 	}
 	w.parked = n.sweeps
@@ -69,7 +69,7 @@ func (n *node) takeOrPark(w *worker, t trip, took time.Duration) (b batch, more 
 func (n *node) planLocked() {
 	if !n.planned {
 		n.planned = true
-		time.AfterFunc(max(n.linger(), time.Millisecond), n.sweep)
+		time.AfterFunc(max(n.of.linger(), time.Millisecond), n.sweep)
 	}
 }
 

@@ -95,22 +95,16 @@ func (s *Session) Hears(channel string) bool {
 
 // Waiters is how many calls of this process wait for key, also for a fair lock.
 func (s *Session) Waiters(key cohort.Key) int {
-	s.mu.Lock()
-	q := s.queues[key]
-	s.mu.Unlock()
-	waiting := 0
-	if q != nil {
-		waiting = q.Len()
+	waiting := s.Cohorts.Waiters(key)
+	if q := s.queue(key); q != nil {
+		waiting += q.Len()
 	}
-	return waiting + s.Cohorts.Waiters(key)
+	return waiting
 }
 
 // Found is what the waiters of this process for key have found out last, nil for nothing yet.
 func (s *Session) Found(key cohort.Key) error {
-	s.mu.Lock()
-	q := s.queues[key]
-	s.mu.Unlock()
-	if q != nil {
+	if q := s.queue(key); q != nil {
 		return q.Found()
 	}
 	return s.Cohorts.Found(key)

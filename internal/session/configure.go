@@ -1,7 +1,7 @@
 package session
 
 import (
-	"runtime"
+	"maps"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/errs"
@@ -48,8 +48,7 @@ func Configure(client Client, place string, all ...Setting) error {
 	}
 	sessions.Lock()
 	defer sessions.Unlock()
-	key, anchor := markOf(client)
-	known, fresh := sessions.said[key], configuration{}
+	known, fresh := recordOf(client).said, configuration{}
 	for _, setting := range all {
 		before, said := known[setting.option()]
 		if !said {
@@ -72,27 +71,11 @@ func Configure(client Client, place string, all ...Setting) error {
 		return errs.Wrong("Configure at %s comes after the first command that redlatch has sent by the client; call "+
 			"it before", place)
 	}
-	if known == nil {
-		known = configuration{}
-		sessions.said[key] = known
-		if anchor != nil {
-			runtime.AddCleanup(anchor, unsay, key)
-		}
-	}
-	for option, said := range fresh {
-		known[option] = said
-	}
+	maps.Copy(known, fresh)
 	if s != nil {
 		s.heed(known)
 	}
 	return nil
-}
-
-// unsay forgets what was said about a client that is garbage.
-func unsay(key mark) {
-	sessions.Lock()
-	defer sessions.Unlock()
-	delete(sessions.said, key)
 }
 
 // heed has a session that has sent nothing yet go by what was said about its client.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -54,28 +53,14 @@ func (s *Session) Dialing(err error) error {
 	return err
 }
 
-// listen returns the dialed of a client. The client's first session makes it, and later ones find it. The
-// caller has the mutex of sessions.
-func listen(client Client) *dialed {
-	hooked, ok := client.(interface{ AddHook(redis.Hook) })
-	key, anchor := markOf(client)
-	if !ok || anchor == nil {
-		return nil
+// listen returns the dialed of a client, nil for one that takes no hook. The client's first session makes it,
+// and later ones find it.
+func (r *record) listen(client Client) *dialed {
+	if hooked, ok := client.(interface{ AddHook(redis.Hook) }); ok && r.dialed == nil {
+		r.dialed = &dialed{}
+		hooked.AddHook(r.dialed)
 	}
-	d := sessions.dialed[key]
-	if d == nil {
-		d = &dialed{}
-		hooked.AddHook(d)
-		sessions.dialed[key] = d
-		runtime.AddCleanup(anchor, deafen, key)
-	}
-	return d
-}
-
-func deafen(key mark) {
-	sessions.Lock()
-	defer sessions.Unlock()
-	delete(sessions.dialed, key)
+	return r.dialed
 }
 
 // DialHook hears how a connection was made. One that the end of a call has cut off says nothing about the

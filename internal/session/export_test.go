@@ -4,8 +4,8 @@ package session
 func IsSaid(label Label) bool {
 	sessions.Lock()
 	defer sessions.Unlock()
-	for _, said := range sessions.said {
-		if said[label.option()].Setting == label {
+	for _, r := range sessions.records {
+		if r.said[label.option()].Setting == label {
 			return true
 		}
 	}

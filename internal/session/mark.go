@@ -2,8 +2,35 @@ package session
 
 import (
 	"reflect"
+	"runtime"
 	"weak"
 )
+
+// A record is what lasts for as long as a client does, also between its sessions.
+type record struct {
+	said   configuration
+	dialed *dialed // nil until a session listens
+}
+
+// recordOf is the record of a client, which is made when there is none. The caller has the mutex of sessions.
+func recordOf(client Client) *record {
+	key, anchor := markOf(client)
+	r := sessions.records[key]
+	if r == nil {
+		r = &record{said: configuration{}}
+		sessions.records[key] = r
+		if anchor != nil {
+			runtime.AddCleanup(anchor, forgetRecord, key)
+		}
+	}
+	return r
+}
+
+func forgetRecord(key mark) {
+	sessions.Lock()
+	defer sessions.Unlock()
+	delete(sessions.records, key)
+}
 
 // A mark stands for a client in a map without keeping it from the garbage collector. Equal clients have equal
 // marks: where a client has a pointer its mark has a weak one, and a wrapper that is a value has a mark of

@@ -33,6 +33,13 @@ func (s *Session) Queue(key cohort.Key) (*fairqueue.Queue, func()) {
 	return s.useLocked(key, q)
 }
 
+// queue is what this process has of the queue of a fair lock; nil: nothing.
+func (s *Session) queue(key cohort.Key) *queue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queues[key]
+}
+
 // QueueIf is Queue if there is one; else nil.
 func (s *Session) QueueIf(key cohort.Key) (*fairqueue.Queue, func()) {
 	s.mu.Lock()

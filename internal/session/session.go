@@ -103,14 +103,12 @@ func (s *Session) tellListing() {
 	}
 }
 
-// sessions finds the session of a client without keeping it, and what was said about a client without keeping
-// that.
+// sessions finds the session of a client without keeping it, and the record of a client without keeping that.
 var sessions = struct {
 	lockorder.Mutex[lockorder.Sessions]
-	of     map[Client]weak.Pointer[Session]
-	said   map[mark]configuration
-	dialed map[mark]*dialed
-}{of: map[Client]weak.Pointer[Session]{}, said: map[mark]configuration{}, dialed: map[mark]*dialed{}}
+	of      map[Client]weak.Pointer[Session]
+	records map[mark]*record
+}{of: map[Client]weak.Pointer[Session]{}, records: map[mark]*record{}}
 
 // Of returns the session of client, making it when there is none. It panics on a client that cannot work:
 // that is a mistake of the program, and start-up is the time to say so.
@@ -163,27 +161,23 @@ func open(client Client, set *settings.Settings) *Session {
 	s.lanes.began = clock.Now()
 	s.topology, _ = client.(dispatch.Cluster)
 	s.cluster.Store(s.topology != nil)
+	r := recordOf(client)
 	if s.topology == nil {
-		s.dialed = listen(client)
+		s.dialed = r.listen(client)
 	}
 	s.Dispatch = dispatch.New(client, s.topology, s.Linger)
-	s.Dispatch.OnTrouble(s.suspect)
-	s.Dispatch.OnStray(func(p *raise.Panic) { p.Log(s.Log) })
-	s.Dispatch.OnNarrow(func(err error) {
+	s.Dispatch.OnTrouble = s.suspect
+	s.Dispatch.OnStray = func(p *raise.Panic) { p.Log(s.Log) }
+	s.Dispatch.OnNarrow = func(err error) {
 		Logger(s.Log).Warn("redlatch: scripts are sent without the keys that only serve waiters faster or say more "+
 			"about a loss, because a slot moves or the user has no right to them", "error", err)
-	})
+	}
 	s.Watchdog = watchdog.New(s.renew)
 	if NewListing != nil {
 		s.Listing = NewListing(s)
 	}
 	s.Listed.Store(s.Listing == nil)
-	var said configuration
-	if len(sessions.said) > 0 {
-		key, _ := markOf(client)
-		said = sessions.said[key]
-	}
-	s.heed(said)
+	s.heed(r.said)
 	return s
 }
 
