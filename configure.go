@@ -21,13 +21,12 @@ type ClientOption interface {
 }
 
 // A clientOption is a ClientOption as the functions of this file make it.
-type clientOption func() (session.Setting, error)
-
-func (o clientOption) setting() (session.Setting, error) { return o() }
-
-func saying(s session.Setting) ClientOption {
-	return clientOption(func() (session.Setting, error) { return s, nil })
+type clientOption struct {
+	says session.Setting
+	err  error // why it makes no sense
 }
+
+func (o clientOption) setting() (session.Setting, error) { return o.says, o.err }
 
 // Configure says how redlatch uses a client. Call it where the client is made, or later, but before the first
 // command that redlatch sends by the client; whether primitives have been made by then makes no difference.
@@ -58,21 +57,19 @@ func Configure(client Client, opts ...ClientOption) error {
 
 // WithCluster says that the client is a cluster client although its type does not show it, as a wrapper may
 // be.
-func WithCluster() ClientOption { return saying(session.Cluster{}) }
+func WithCluster() ClientOption { return clientOption{says: session.Cluster{}} }
 
 // WithShardedPubSub says whether messages on a cluster use SPUBLISH. By default the server is asked, as
 // Redisson does; all processes must use the same.
-func WithShardedPubSub(on bool) ClientOption { return saying(session.Sharding(on)) }
+func WithShardedPubSub(on bool) ClientOption { return clientOption{says: session.Sharding(on)} }
 
 // WithLinger sets how long the connection for wake-ups, and the goroutines that the primitives of one client
 // share, stay after their last use. The default is 3 s: the next wait then starts without a subscription.
 func WithLinger(d time.Duration) ClientOption {
-	return clientOption(func() (session.Setting, error) {
-		if d < 0 {
-			return nil, errs.Wrong("WithLinger(%v): zero or more", d)
-		}
-		return session.Linger(d), nil
-	})
+	if d < 0 {
+		return clientOption{err: errs.Wrong("WithLinger(%v): zero or more", d)}
+	}
+	return clientOption{says: session.Linger(d)}
 }
 
 // WithLabel has the registry show a text of the program's with what the client holds and waits for: the name
@@ -82,21 +79,19 @@ func WithLinger(d time.Duration) ClientOption {
 // While a client has held or waited for anything for more than a second, it keeps an entry in Redis: the
 // host, the process, the base name of the program, the label, versions, and what it holds and waits for.
 // Tools that list locks learn from it who a holder is. Nothing else depends on it.
-func WithLabel(text string) ClientOption { return saying(session.Label(text)) }
+func WithLabel(text string) ClientOption { return clientOption{says: session.Label(text)} }
 
 // WithRegistry has the keys of the registry begin with prefix, for tenants of one Redis that may not see each
 // other. Tools have to be told the same prefix. The default is none.
 func WithRegistry(prefix string) ClientOption {
-	return clientOption(func() (session.Setting, error) {
-		if strings.ContainsAny(prefix, "{}") {
-			return nil, errs.Wrong("WithRegistry(%q): a prefix has no braces, for those that follow it spread the keys "+
-				"over the servers of a cluster", prefix)
-		}
-		return session.Registry{Prefix: prefix}, nil
-	})
+	if strings.ContainsAny(prefix, "{}") {
+		return clientOption{err: errs.Wrong("WithRegistry(%q): a prefix has no braces, for those that follow it spread "+
+			"the keys over the servers of a cluster", prefix)}
+	}
+	return clientOption{says: session.Registry{Prefix: prefix}}
 }
 
 // WithoutRegistry keeps the client out of the registry that WithLabel describes: it writes no entry, and
 // tools show its identity alone. The environment variable REDLATCH_REGISTRY=off does so for a whole process,
 // whatever the options say.
-func WithoutRegistry() ClientOption { return saying(session.Registry{Off: true}) }
+func WithoutRegistry() ClientOption { return clientOption{says: session.Registry{Off: true}} }

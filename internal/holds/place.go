@@ -13,19 +13,12 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// A Place is where in the program something was acquired: the calls that led there, innermost first, as far
-// as the program's own. There is one Place for all that is acquired by the same calls, and a hold only points
-// to it.
+// A Place is where in the program something was acquired: the calls that led there, innermost first. There is
+// one Place for all that is acquired by the same calls, and a hold only points to it.
 type Place [12]uintptr
 
-// steps are how many calls are looked at, one number after the other, until the program's is among them. The
-// first is the call of a method that the program called itself. To look at one more costs a lone caller as
-// much as a memory allocation.
-var steps = [...]int{1, 4, len(Place{})}
-
-// places are all that there have been, and nil for calls that do not reach the program. A program has as many
-// as it has ways to acquire. The map is replaced as a whole when one is added, for looking one up must
-// neither wait nor allocate.
+// places are all that there have been. A program has as many as it has ways to acquire. The map is replaced
+// as a whole when one is added, for looking one up must neither wait nor allocate.
 var places struct {
 	adding lockorder.Mutex[lockorder.Places]
 	known  atomic.Pointer[map[Place]*Place]
@@ -51,7 +44,7 @@ type dropped struct {
 // An observer or a log handler of the program hears of a drop, and may block, so that is told on another one.
 func (d dropped) tell() { go d.inner.Forgotten(d.there) }
 
-// To note a Place costs a lone caller a tenth of the client's time for a lock. A program that forgets to give
+// To note a Place costs a lone caller a third of the library's own time for a lock. A program that forgets to give
 // holds back does so again and again, so its first holds have one, and one in so many of those after them.
 const (
 	noted   = 256
@@ -69,7 +62,7 @@ func Acquired(inner Hold, above int) *Place {
 	if !wanted.Load() && !ledger.kept.Load() && !first(inner) {
 		return nil
 	}
-	return place(4+above, 0)
+	return place(4 + above)
 }
 
 // first tells whether inner is one of the holds whose Place is noted although nothing was dropped yet.
@@ -85,30 +78,22 @@ func first(inner Hold) bool {
 }
 
 // Here is the Place of the caller's caller.
-func Here() *Place { return place(4, len(steps)-1) }
+func Here() *Place { return place(4) }
 
-// place is that of the calls after the first so many, counted as runtime.Callers does, from that step on.
-func place(skip, step int) *Place {
-	for ; ; step++ {
-		var p Place
-		runtime.Callers(skip, p[:steps[step]])
-		var there *Place
-		known := false
-		if all := places.known.Load(); all != nil {
-			there, known = (*all)[p]
-		}
-		if !known {
-			there = add(p, step == len(steps)-1)
-		}
-		if there != nil {
+// place is that of the calls after the first so many, counted as runtime.Callers does.
+func place(skip int) *Place {
+	var p Place
+	runtime.Callers(skip, p[:])
+	if all := places.known.Load(); all != nil {
+		if there, ok := (*all)[p]; ok {
 			return there
 		}
 	}
+	return add(p)
 }
 
-// add makes the Place of p, or notes that its calls do not reach the program, unless they are all that there
-// is to look at.
-func add(p Place, all bool) *Place {
+// add makes the Place of p.
+func add(p Place) *Place {
 	places.adding.Lock()
 	defer places.adding.Unlock()
 	known := map[Place]*Place{}
@@ -118,13 +103,9 @@ func add(p Place, all bool) *Place {
 		}
 		known = maps.Clone(*old)
 	}
-	there := &p
-	if !all && there.program() == "" {
-		there = nil
-	}
-	known[p] = there
+	known[p] = &p
 	places.known.Store(&known)
-	return there
+	return &p
 }
 
 // Report writes to logger, or to slog.Default if that is nil, that a hold was dropped which had been acquired
