@@ -45,10 +45,10 @@ func (b *blocked) Unwrap() error { return b.err }
 
 func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	c.busy = inOrder
-	if c.try || !c.queues(ctx) {
+	if c.Try || !c.queues(ctx) {
 		return c.rounds(ctx, quorum.Before{})
 	}
-	waited, held, _ := c.lock.bases[0].Session.Cohorts.Busy(c.lock.line, false)
+	waited, held, _ := c.Bases[0].Session.Cohorts.Busy(c.Line, false)
 	if !waited && !held {
 		c.busy = c.wanted()
 	}
@@ -63,7 +63,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 // wanted is the first member that other processes most likely have or wait for, or inOrder. The call waits
 // for that one first: it would ask for all of them in vain.
 func (c *call) wanted() int {
-	for i, base := range c.lock.bases {
+	for i, base := range c.Bases {
 		if base.Wanted() {
 			return i
 		}
@@ -94,7 +94,7 @@ func (c *call) first(ctx context.Context) (*quorum.Hold, error) {
 		c.busy, c.refusals = b.member, 1
 	case errors.Is(err, baselock.ErrApart):
 	default:
-		quorum.GiveBack(ctx, c.Set.Logger, r.members)
+		c.GiveBack(ctx, r.members)
 		if !errors.Is(err, errPartial) {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (c *call) rounds(ctx context.Context, before quorum.Before) (*quorum.Hold, 
 	carried := quorum.Carried(ctx)
 	patience, began := firstPatience, time.Now()
 	for {
-		c.gives = c.try || c.refusals < mostRefusals && time.Since(began) < allOrNothing
+		c.gives = c.Try || c.refusals < mostRefusals && time.Since(began) < allOrNothing
 		r := c.round(ctx)
 		err := r.run(c.busy, patience)
 		if time.Since(began) >= baselock.YieldFor {
@@ -121,12 +121,12 @@ func (c *call) rounds(ctx context.Context, before quorum.Before) (*quorum.Hold, 
 			return h, nil
 		}
 		before = quorum.Before{}
-		quorum.GiveBack(ctx, c.Set.Logger, r.members)
+		c.GiveBack(ctx, r.members)
 		b, refused := errors.AsType[*blocked](err)
 		switch {
 		case quorum.Lost(carried) != nil:
 			return nil, quorum.Lost(carried)
-		case c.try:
+		case c.Try:
 			return nil, err
 		case errors.Is(err, errPartial):
 			if ended := clock.Sleep(ctx, lostPause/2+jitter.Below(lostPause)); ended != nil {
@@ -179,5 +179,5 @@ func (c *call) level(ctx context.Context, members []holds.Member) error {
 			short = append(short, m)
 		}
 	}
-	return quorum.Extend(ctx, c.Set.Logger, short, lease)
+	return c.Extend(ctx, short, lease)
 }

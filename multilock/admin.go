@@ -3,7 +3,7 @@ package multilock
 import (
 	"context"
 	"fmt"
-	"math"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -14,19 +14,44 @@ import (
 // Inspect all at the same time: the answers are not of one moment. A member that cannot be asked, because it
 // is a program's own Locker without that method, makes the answer an ErrInvalid.
 
-// query has do called with each member as a Q, a locker that has the method which is asked for.
-func query[Q any](l *Lock, method string, do func(member Q) error) error {
+// What members are asked by.
+type (
+	asLocked interface {
+		IsLocked(ctx context.Context) (bool, error)
+	}
+	asCounted interface {
+		HoldCount(ctx context.Context) (int64, error)
+	}
+	asTimed interface {
+		RemainingTTL(ctx context.Context) (time.Duration, error)
+	}
+	asForced interface {
+		ForceUnlock(ctx context.Context) (bool, error)
+	}
+)
+
+// query has do ask each member as a Q, a locker that has the method which is asked for. It stops at the first
+// that fails.
+func query[Q, R any](ctx context.Context, l *Lock, method string,
+	do func(member Q, ctx context.Context) (R, error)) (all []R, err error) {
 	l.made()
 	for _, m := range l.members {
 		q, ok := m.(Q)
 		if !ok {
-			return cannot(m, method)
+			return nil, cannot(m, method)
 		}
-		if err := do(q); err != nil {
-			return fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), errs.Part(err, ""))
+		one, err := do(q, ctx)
+		if err != nil {
+			return nil, l.failed(err)
 		}
+		all = append(all, one)
 	}
-	return nil
+	return all, nil
+}
+
+// failed is the error of members with the name of the lock.
+func (l *Lock) failed(err error) error {
+	return fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.of.Name), errs.Part(err, ""))
 }
 
 func cannot(m redlatch.Locker, method string) error {
@@ -35,48 +60,29 @@ func cannot(m redlatch.Locker, method string) error {
 }
 
 // IsLocked reports whether any of the members is held, so that this lock may have to be waited for.
-func (l *Lock) IsLocked(ctx context.Context) (locked bool, err error) {
-	err = query(l, "IsLocked", func(m interface {
-		IsLocked(ctx context.Context) (bool, error)
-	}) error {
-		held, err := m.IsLocked(ctx)
-		locked = locked || held
-		return err
-	})
-	return locked && err == nil, err
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) {
+	all, err := query(ctx, l, "IsLocked", asLocked.IsLocked)
+	return slices.Contains(all, true), err
 }
 
 // HoldCount returns how many times the hold that ctx carries has taken all members: the smallest of their
 // counts. It is 0 when ctx carries none, or one that has not all of them.
 func (l *Lock) HoldCount(ctx context.Context) (int64, error) {
-	least := int64(math.MaxInt64)
-	err := query(l, "HoldCount", func(m interface {
-		HoldCount(ctx context.Context) (int64, error)
-	}) error {
-		count, err := m.HoldCount(ctx)
-		least = min(least, count)
-		return err
-	})
+	all, err := query(ctx, l, "HoldCount", asCounted.HoldCount)
 	if err != nil {
 		return 0, err
 	}
-	return least, nil
+	return slices.Min(all), nil
 }
 
 // RemainingTTL returns how long it takes until all members are free if they are not renewed: the longest of
 // their times. It is 0 when all are free, and negative when a member has no TTL.
 func (l *Lock) RemainingTTL(ctx context.Context) (longest time.Duration, err error) {
-	err = query(l, "RemainingTTL", func(m interface {
-		RemainingTTL(ctx context.Context) (time.Duration, error)
-	}) error {
-		ttl, err := m.RemainingTTL(ctx)
+	all, err := query(ctx, l, "RemainingTTL", asTimed.RemainingTTL)
+	for _, ttl := range all {
 		longest = longer(longest, ttl)
-		return err
-	})
-	if err != nil {
-		return 0, err
 	}
-	return longest, nil
+	return longest, err
 }
 
 // longer of two times of which a negative one has no end.
@@ -92,21 +98,18 @@ func longer(a, b time.Duration) time.Duration {
 // it makes sure that all members have the method. Holders learn of it within a third of the watchdog timeout
 // plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	type forcer interface {
-		ForceUnlock(ctx context.Context) (bool, error)
-	}
-	if err := query(l, "ForceUnlock", func(forcer) error { return nil }); err != nil {
+	all, err := query(ctx, l, "ForceUnlock", func(m asForced, _ context.Context) (asForced, error) { return m, nil })
+	if err != nil {
 		return false, err
 	}
 	var failures []error
-	_ = query(l, "ForceUnlock", func(m forcer) error {
+	for _, m := range all {
 		held, err := m.ForceUnlock(ctx)
 		freed = freed || held
 		failures = append(failures, err)
-		return nil
-	})
+	}
 	if err := errs.Join(failures...); err != nil {
-		return freed, fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), errs.Part(err, ""))
+		return freed, l.failed(err)
 	}
 	return freed, nil
 }

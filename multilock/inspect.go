@@ -13,13 +13,13 @@ import (
 // lasts as long as RemainingTTL says of those that answered.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
 	l.made()
-	info := redlatch.Info{Name: l.name, Kind: redlatch.KindMultiLock, Need: int64(len(l.members)),
+	info := redlatch.Info{Name: l.of.Name, Kind: redlatch.KindMultiLock, Need: int64(len(l.members)),
 		Members: make([]redlatch.Member, len(l.members))}
 	if l.whole {
-		info.Waiters = int64(l.bases[0].Session.Waiters(l.line))
+		info.Waiters = int64(l.of.Bases[0].Session.Waiters(l.of.Line))
 	}
 	raised := raise.All(len(l.members), func(i int) { info.Members[i] = inspected(ctx, l.members[i]) },
-		l.defaults.Logger)
+		l.of.Defaults.Logger)
 	if raised != nil { // who asks in the background catches it, and has no answer
 		panic(raised)
 	}

@@ -3,7 +3,6 @@ package multilock
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
-	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/rootapi"
@@ -29,14 +27,10 @@ import (
 type Lock struct {
 	_ [0]sync.Mutex // so that go vet finds copies
 
-	name     string
-	members  []redlatch.Locker // in the order in which they are taken
-	bases    []*baselock.Base  // of the members; nil for one that cannot be handed on
-	whole    bool              // there is none of these
-	line     cohort.Key        // where the callers of this process wait for all of them, then
-	defaults settings.Settings
-	options  []redlatch.Option // of New, which the members get too
-	invalid  error
+	of      quorum.Composite
+	members []redlatch.Locker // in the order in which they are taken
+	whole   bool              // each can be handed on, so the callers of this process wait for all of them in one queue
+	options []redlatch.Option // of New, which the members get too
 }
 
 var (
@@ -60,11 +54,12 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 	if len(lockers) == 0 {
 		panic(nobody)
 	}
-	l := &Lock{defaults: rootapi.Apply(settings.Defaults(), opts), options: slices.Clone(opts)}
-	l.invalid = check(&l.defaults)
-	if l.invalid == nil && l.defaults.Given(settings.NameMapper) {
-		l.invalid = errs.Wrong("a multi-lock has no key of its own, so WithNameMapper does not apply; give it to the " +
-			"New of its members")
+	l := &Lock{options: slices.Clone(opts), of: quorum.Composite{Kind: redlatch.KindMultiLock, Offers: true,
+		Defaults: rootapi.Apply(settings.Defaults(), opts)}}
+	l.of.Of, l.of.Invalid = l, check(&l.of.Defaults)
+	if l.of.Invalid == nil && l.of.Defaults.Given(settings.NameMapper) {
+		l.of.Invalid = errs.Wrong("a multi-lock has no key of its own, so WithNameMapper does not apply; give it to " +
+			"the New of its members")
 	}
 	for _, m := range lockers {
 		if m == nil {
@@ -75,21 +70,19 @@ func New(lockers []redlatch.Locker, opts ...redlatch.Option) *Lock {
 			l.members = append(l.members, m)
 		}
 	}
-	if n := len(l.members); n > mostMembers && l.invalid == nil {
-		l.invalid = errs.Wrong("a multi-lock has %d members at most, and not %d; where they can live in one key lock "+
-			"them as the values of a group "+
-			"(multilock.NewGroup), else lock something larger that stands for many of them", mostMembers, n)
+	if n := len(l.members); n > mostMembers && l.of.Invalid == nil {
+		l.of.Invalid = errs.Wrong("a multi-lock has %d members at most, and not %d; where they can live in one key "+
+			"lock them as the values of a group (multilock.NewGroup), else lock something larger that stands for many "+
+			"of them", mostMembers, n)
 	}
 	slices.SortStableFunc(l.members, compare)
 	var names []string
 	for _, m := range l.members {
 		names = append(names, m.Name())
 	}
-	l.name = strings.Join(slices.Compact(names), "+")
+	l.of.Name, l.of.Need = strings.Join(slices.Compact(names), "+"), len(l.members)
 	l.meet()
-	if l.invalid == nil {
-		l.invalid = l.apart()
-	}
+	l.of.Invalid = cmp.Or(l.of.Invalid, l.apart())
 	return l
 }
 
@@ -131,7 +124,7 @@ func baseOf(m redlatch.Locker) *baselock.Base {
 // appears once.
 func (l *Lock) Name() string {
 	l.made()
-	return l.name
+	return l.of.Name
 }
 
 // Lock waits until all members are held, ctx ends, or the time of WithWait is over. ctx governs the wait and
@@ -165,7 +158,6 @@ type call struct {
 	quorum.Call
 	lock *Lock
 	opts []redlatch.Option // of New and of the call
-	try  bool
 
 	queued bool // its hold may be handed on to those who wait in the lock's line
 	gives  bool // when it is refused a member it gives back the others; see rounds
@@ -175,29 +167,12 @@ type call struct {
 }
 
 func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
-	if l.invalid != nil {
-		return nil, l.invalid
-	}
-	set, options := &l.defaults, l.options
-	if len(opts) > 0 {
-		own := rootapi.Apply(l.defaults.ForCall(), opts)
-		set, options = &own, slices.Concat(l.options, opts)
-		if err := check(set); err != nil {
-			return nil, err
-		}
-		if try && set.Given(settings.Wait) {
-			return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
-		}
-	}
-	c := &call{lock: l, opts: options, try: try || set.Once}
-	c.Call = quorum.Call{
-		Kind: redlatch.KindMultiLock, Name: l.name, Need: len(l.members), Set: set, Of: l, Bases: l.bases, Line: l.line,
-		Offers: true,
-	}
-	if len(options) > 0 {
+	of, err := l.of.Call(opts, try, check)
+	c := &call{Call: of, lock: l, opts: append(slices.Clip(l.options), opts...)}
+	if len(c.opts) > 0 {
 		c.Opts = []redlatch.Option{c.forMember(0)}
 	}
-	return c, nil
+	return c, err
 }
 
 func check(set *settings.Settings) error {
@@ -241,10 +216,10 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	if err != nil {
 		return nil, err
 	}
-	return c.Take(ctx, try, func(ctx context.Context) (*quorum.Hold, error) {
+	return c.Take(ctx, func(ctx context.Context) (*quorum.Hold, error) {
 		h, err := c.acquire(ctx)
 		if err != nil {
-			err = fmt.Errorf("redlatch: multi-lock %q: %w", errs.Short(l.name), errs.Part(err, ""))
+			err = l.failed(err)
 		}
 		return h, err
 	})

@@ -11,10 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/jitter"
-	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
-	"github.com/redlatch/redlatch/internal/session"
 )
 
 // A round is an attempt to take all members. What it has got when it fails is given back.
@@ -28,7 +26,7 @@ type round struct {
 }
 
 func (c *call) round(ctx context.Context) *round {
-	return &round{call: c, ctx: ctx, start: time.Now(), heeds: !c.try, got: make([]bool, len(c.lock.members))}
+	return &round{call: c, ctx: ctx, start: time.Now(), heeds: !c.Try, got: make([]bool, len(c.lock.members))}
 }
 
 // inOrder is a round in which no member is known to be busy.
@@ -52,7 +50,7 @@ func (r *round) run(busy int, patience time.Duration) error {
 		switch {
 		case r.got[i]:
 			continue
-		case r.try || slices.Contains(r.got[i:], true):
+		case r.Try || slices.Contains(r.got[i:], true):
 			how = once
 		case len(r.members) == 0:
 			how = patiently
@@ -85,9 +83,7 @@ func (r *round) take(some []int, ask func() ([]holds.Member, error)) error {
 	returned := false
 	// a member may panic, and a program that recovers from it would find the others held for ever
 	defer raise.Unless(&returned, func() {
-		log := session.Logger(r.Set.Logger).With("lock.name", errs.Short(r.lock.name), "lock.primitive",
-			redlatch.KindMultiLock)
-		quorum.GiveBack(raise.Background(r.ctx, log), log, r.members)
+		r.GiveBack(raise.Background(r.ctx, r.Log()), r.members)
 	})
 	members, err := ask()
 	returned = true
@@ -112,7 +108,7 @@ func (r *round) take(some []int, ask func() ([]holds.Member, error)) error {
 // together are the members that one script is asked for: the member i, and the next ones in the order that it
 // can take too. Where nothing is waited for while something is held, they are all others that it can take.
 func (r *round) together(i int) []int {
-	bases := r.lock.bases
+	bases := r.Bases
 	some := make([]int, 0, min(baselock.MostTogether, len(bases)-i))
 	for n := i; n < len(bases) && len(some) < baselock.MostTogether; n++ {
 		switch {
@@ -120,7 +116,7 @@ func (r *round) together(i int) []int {
 		case bases[n] != nil && !slices.ContainsFunc(some, func(m int) bool { return !bases[m].Together(bases[n]) }) &&
 			!bases[n].Carries(r.ctx):
 			some = append(some, n)
-		case n == i, !r.try && !(r.gives && r.lock.whole):
+		case n == i, !r.Try && !(r.gives && r.lock.whole):
 			return some
 		}
 	}
@@ -131,10 +127,10 @@ func (r *round) together(i int) []int {
 func (r *round) all(some []int) error {
 	bases := make([]*baselock.Base, len(some))
 	for n, i := range some {
-		bases[n] = r.lock.bases[i]
+		bases[n] = r.Bases[i]
 	}
 	return r.take(some, func() ([]holds.Member, error) {
-		got, busy, err := baselock.TryAll(r.ctx, bases, r.Opts, r.try, r.heeds)
+		got, busy, err := baselock.TryAll(r.ctx, bases, r.Opts, r.Try, r.heeds)
 		if err != nil && r.ctx.Err() == nil && errors.Is(err, errs.NotAcquired) {
 			err = &blocked{some[busy], true, err}
 		}

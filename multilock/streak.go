@@ -25,13 +25,13 @@ import (
 
 // meet finds out what the members stand on.
 func (l *Lock) meet() {
-	l.bases, l.whole = make([]*baselock.Base, len(l.members)), true
+	l.of.Bases, l.whole = make([]*baselock.Base, len(l.members)), true
 	kind := strings.Builder{}
 	for i, m := range l.members {
 		if ours(m, "rlock", "spinlock") {
-			l.bases[i] = baselock.Meet(m)
+			l.of.Bases[i] = baselock.Meet(m)
 		}
-		base := l.bases[i]
+		base := l.of.Bases[i]
 		if base == nil {
 			l.whole = false
 			continue
@@ -41,7 +41,7 @@ func (l *Lock) meet() {
 		}
 	}
 	if l.whole {
-		l.line = cohort.KeyFor(l.bases[0].Key, string(redlatch.KindMultiLock)+kind.String())
+		l.of.Line = cohort.KeyFor(l.of.Bases[0].Key, string(redlatch.KindMultiLock)+kind.String())
 	}
 }
 
@@ -67,7 +67,7 @@ func (c *call) queues(ctx context.Context) bool {
 
 // wait takes a place in the queue. The first in it makes rounds.
 func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
-	line, held, part := c.lock.bases[0].Session.Join(c.lock.line, session.Channels{})
+	line, held, part := c.Bases[0].Session.Join(c.Line, session.Channels{})
 	defer part()
 	if line.Found() == nil && (held || line.Len() > 0) {
 		line.Note(own)
@@ -88,7 +88,7 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 		// An earlier hold that has ended meanwhile has called the line. The next waiter would ask for what this one
 		// has, and could not be given it.
 		line.Refresh()
-		_, held, _ = c.lock.bases[0].Session.Cohorts.Busy(c.lock.line, false)
+		_, held, _ = c.Bases[0].Session.Cohorts.Busy(c.Line, false)
 		return cohort.Verdict{Done: true, More: !held, Sleep: c.Poll(), Found: own}, nil
 	})
 	switch {

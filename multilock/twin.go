@@ -11,7 +11,7 @@ import (
 // clients show it. To Redis each client is somebody else, so the call would wait for its own hold until its
 // context ends.
 func (l *Lock) apart() error {
-	all := l.bases
+	all := l.of.Bases
 	if !l.whole {
 		all = l.standOn(nil)
 	}
@@ -34,7 +34,7 @@ func (l *Lock) apart() error {
 // standOn adds what the members stand on, those of nested multi-locks too.
 func (l *Lock) standOn(all []*baselock.Base) []*baselock.Base {
 	for i, m := range l.members {
-		base := l.bases[i]
+		base := l.of.Bases[i]
 		if base == nil {
 			base = baseOf(m)
 		}

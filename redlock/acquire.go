@@ -14,16 +14,15 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 		return nil, c.Over(ctx, err, nil)
 	}
 	carried := quorum.Carried(ctx)
-	first := c.lock.nodes[0].base
 	c.again = c.Carries(ctx)
 	if !c.again {
-		waited, held, _ := first.Session.Cohorts.Busy(c.lock.line, false)
+		waited, held, _ := c.Bases[0].Session.Cohorts.Busy(c.Line, false)
 		switch {
-		case waited && c.try:
+		case waited && c.Try:
 			if err := c.behind(ctx); err != nil {
 				return nil, err
 			}
-		case waited, (held || c.lock.contended.Load()) && !c.try:
+		case waited, (held || c.lock.contended.Load()) && !c.Try:
 			return c.wait(ctx, carried, nil)
 		}
 	}
@@ -35,7 +34,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 		return nil, r.err
 	case ctx.Err() != nil:
 		return nil, c.Over(ctx, ctx.Err(), r.known())
-	case c.try:
+	case c.Try:
 		return nil, r.err
 	}
 	return c.wait(ctx, carried, &r)
@@ -44,14 +43,14 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 // behind is for a try while other calls of this process wait, which it must not overtake. It returns what
 // those have found out, or nil when no call waits any more.
 func (c *call) behind(ctx context.Context) error {
-	refused, err := c.lock.nodes[0].base.Session.Behind(ctx, c.lock.line, c.Set.OutageFor(true))
+	refused, err := c.Bases[0].Session.Behind(ctx, c.Line, c.Set.OutageFor(true))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return c.Over(ctx, err, nil)
 	case err != nil:
-		return fmt.Errorf("redlatch: redlock %q: %w", c.lock.name, errs.Part(err, ""))
+		return fmt.Errorf("redlatch: redlock %q: %w", c.Name, errs.Part(err, ""))
 	case refused:
-		return &redlatch.NotAcquiredError{Name: c.lock.name, Kind: redlatch.KindRedlock,
+		return &redlatch.NotAcquiredError{Name: c.Name, Kind: redlatch.KindRedlock,
 			Detail: "is waited for by others of this process"}
 	}
 	return nil

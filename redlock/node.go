@@ -32,14 +32,29 @@ func (e *NodeError) Error() string { return "server " + e.Node + ": " + e.Err.Er
 // Unwrap returns the server's or the network's own error.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// nodeError is what an attempt's error says of its node. That a server did not answer in time is not the end
-// of the caller's context, and that one refuses is not the refusal of the lock, so neither may look like it.
-func (n node) nodeError(err error, expired bool, limit time.Duration) *NodeError {
+// ask has do ask the node, for limit at most, and notes what that has found out of it. failed is what err says
+// of the node. That a server did not answer in time is not the end of the caller's context, and may not look
+// like it.
+func (n node) ask(ctx context.Context, limit time.Duration,
+	do func(ctx context.Context) error) (failed *NodeError, err error) {
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err = do(within)
+	n.tells(ctx, err)
 	switch {
-	case expired:
+	case err == nil:
+		return nil, nil
+	case within.Err() != nil && ctx.Err() == nil && errors.Is(err, within.Err()):
 		return &NodeError{Node: n.label, Err: delivery.Unavailable(fmt.Errorf("no answer within %v: %v", limit,
-			n.part(err)))}
-	case errors.Is(err, errs.NotAcquired):
+			n.part(err)))}, err
+	}
+	return n.nodeError(err), err
+}
+
+// nodeError is what an attempt's error says of its node. That one refuses is not the refusal of the lock, and
+// may not look like it.
+func (n node) nodeError(err error) *NodeError {
+	if errors.Is(err, errs.NotAcquired) {
 		e := &NodeError{Node: n.label, Refused: true,
 			Err: errors.New(strings.TrimPrefix(err.Error(), errs.NotAcquired.Error()+": "))}
 		if refusal, ok := errors.AsType[*redlatch.NotAcquiredError](err); ok {

@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
-	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // A Lock is a lock shared by every process that uses the same name on the same servers. Goroutines that share
@@ -25,14 +23,8 @@ import (
 // A Hold has no owner and no token, because each server knows it by another identity. It is trusted as long
 // as a majority of the servers keeps it.
 type Lock struct {
-	name     string
-	nodes    []node
-	bases    []*baselock.Base // of the nodes
-	need     int
-	line     cohort.Key // where the callers of this process wait for the lock
-	defaults settings.Settings
-	invalid  error
-
+	of        quorum.Composite
+	nodes     []node      // in the order of its bases
 	contended atomic.Bool // the last call that waited for the lock got it from another process
 }
 
@@ -64,31 +56,34 @@ func New(clients []redlatch.Client, name string, opts ...redlatch.Option) *Lock 
 	if len(clients) == 0 {
 		panic("redlatch: a redlock needs servers; give it the clients of five that are independent of each other")
 	}
-	l := &Lock{name: name, need: len(clients)/2 + 1, defaults: rootapi.Apply(settings.Defaults(), opts)}
-	l.invalid = l.defaults.Check("a redlock", takes)
+	l := &Lock{of: quorum.Composite{Kind: redlatch.KindRedlock, Name: name, Need: len(clients)/2 + 1,
+		Defaults: rootapi.Apply(settings.Defaults(), opts)}}
+	l.of.Of, l.of.Invalid = l, check(&l.of.Defaults)
 	// waiters of locks that share only some of their servers cannot stand in for one another
 	kind := string(redlatch.KindRedlock)
 	for i, client := range clients {
 		of := &otherKind
-		if i <= len(clients)-l.need { // while a majority is up, one of these is
+		if i <= len(clients)-l.of.Need { // while a majority is up, one of these is
 			of = &chairKind
 		}
 		base := baselock.New(client, name, of, []redlatch.Option{forMember(opts)})
 		l.nodes = append(l.nodes, node{label(i, client), base})
-		l.bases = append(l.bases, base)
+		l.of.Bases = append(l.of.Bases, base)
 		kind += " " + base.Session.ID
 	}
-	l.line = cohort.KeyFor(l.nodes[0].base.Key, kind)
-	if i, j, shared := sharing(clients); shared && l.invalid == nil {
-		l.invalid = errs.Wrong("the servers %s and %s are one, so they fail together; give each member a server of its own",
-			l.nodes[i].label, l.nodes[j].label)
+	l.of.Line = cohort.KeyFor(l.nodes[0].base.Key, kind)
+	if i, j, shared := sharing(clients); shared && l.of.Invalid == nil {
+		l.of.Invalid = errs.Wrong("the servers %s and %s are one, so they fail together; give each member a server of "+
+			"its own", l.nodes[i].label, l.nodes[j].label)
 	}
 	return l
 }
 
+func check(set *settings.Settings) error { return set.Check("a redlock", takes) }
+
 // chair is the place of the node that decides whose turn it is: the first that is not known to be down.
 func (l *Lock) chair() int {
-	for i, n := range l.nodes[:len(l.nodes)-l.need+1] {
+	for i, n := range l.nodes[:len(l.nodes)-l.of.Need+1] {
 		if !n.base.Session.Down.Load() {
 			return i
 		}
@@ -111,7 +106,7 @@ func forMember(opts []redlatch.Option) redlatch.Option {
 // Name returns the name that the lock was made with.
 func (l *Lock) Name() string {
 	l.made()
-	return l.name
+	return l.of.Name
 }
 
 // Lock waits until a majority has granted the lock, ctx ends, or the time of WithWait is over. With a context
@@ -151,34 +146,20 @@ func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error,
 type call struct {
 	quorum.Call
 	lock  *Lock
-	try   bool
 	again bool // its context carries the lock, so waiting behind others would be waiting for itself
 }
 
 func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {
-	if l.invalid != nil {
-		return nil, l.invalid
+	of, err := l.of.Call(opts, try, check)
+	if err == nil && len(opts) > 0 {
+		of.Opts = []redlatch.Option{forMember(opts)}
 	}
-	set, member := &l.defaults, []redlatch.Option(nil)
-	if len(opts) > 0 {
-		own := rootapi.Apply(l.defaults.ForCall(), opts)
-		set, member = &own, []redlatch.Option{forMember(opts)}
-		if err := set.Check("a redlock", takes); err != nil {
-			return nil, err
-		}
-		if try && set.Given(settings.Wait) {
-			return nil, errs.Wrong("TryLock does not wait, so WithWait does not apply; use Lock with WithWait")
-		}
-	}
-	return &call{lock: l, try: try || set.Once, Call: quorum.Call{
-		Kind: redlatch.KindRedlock, Name: l.name, Need: l.need, Slack: slack(set.FirstLease()), Set: set, Of: l,
-		Bases: l.bases, Line: l.line, Opts: member,
-	}}, nil
+	return &call{Call: of, lock: l}, err
 }
 
 // made is called where a lock that New has not made would have no servers to ask.
 func (l *Lock) made() {
-	if l.invalid == nil && len(l.nodes) == 0 {
+	if len(l.nodes) == 0 {
 		errs.Unmade("redlock.Lock is used without New; make it by redlock.New")
 	}
 }
@@ -189,7 +170,7 @@ func (l *Lock) take(ctx context.Context, opts []redlatch.Option, try bool) (*red
 	if err != nil {
 		return nil, err
 	}
-	return c.Take(ctx, try, c.acquire)
+	return c.Take(ctx, c.acquire)
 }
 
 // The node timeout, where no option sets it, is a tenth of the lease within these bounds.
@@ -206,19 +187,4 @@ func (c *call) nodeTimeout() time.Duration {
 		d = max(leastNodeTimeout, min(lease/10, mostNodeTimeout))
 	}
 	return min(d, max(lease/2, time.Millisecond))
-}
-
-// drift is what is kept off the lease for the difference between the clocks.
-func drift(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
-
-// slack is the part of the drift that the members do not keep off by themselves.
-func slack(lease time.Duration) time.Duration { return max(0, drift(lease)-watchdog.Margin(lease)) }
-
-// text says how many have granted.
-func (l *Lock) text(granted int) string {
-	return fmt.Sprintf("redlock %q: %s", l.name, l.granted(granted))
-}
-
-func (l *Lock) granted(n int) string {
-	return fmt.Sprintf("%d of %d servers granted it and %d are needed", n, len(l.nodes), l.need)
 }

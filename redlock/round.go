@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -21,12 +20,10 @@ import (
 
 // A result is what a round came to.
 type result struct {
-	hold    *quorum.Hold // nil when it failed
-	err     error
-	broken  bool // too few servers answered, so it is not known whether the lock is held
-	instant bool // asking again cannot help
+	hold *quorum.Hold // nil when it failed
+	err  error
+	tally
 	yielded bool // only the chair has refused it, and it was left to the process that has the chair's vote
-	cut     bool // the end of the caller's context left too few answers, so the round found out nothing
 }
 
 // known is what a round found out before ctx may have cut it off; nil: nothing.
@@ -65,9 +62,8 @@ type round struct {
 	follows func() bool // ends that the caller's context ends the attempts
 
 	answers chan answer
-	asked   []bool // by node
-	heard   []bool
-	pending int // answers
+	heard   []bool // by node
+	pending int    // answers
 	granted []holds.Member
 	errs    []*NodeError // by node; nil where it granted or has not answered
 	wrong   error
@@ -80,13 +76,11 @@ type round struct {
 func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.Before, v *vote) result {
 	n := len(c.lock.nodes)
 	r := &round{call: c, carried: carried, start: time.Now(), vote: v, chair: c.lock.chair(),
-		answers: make(chan answer, n),
-		asked:   make([]bool, n), heard: make([]bool, n), errs: make([]*NodeError, n)}
+		answers: make(chan answer, n), heard: make([]bool, n), errs: make([]*NodeError, n)}
 	r.asking, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.follows = context.AfterFunc(ctx, r.stop)
 	if v != nil {
 		r.chair = v.chair
-		r.asked[v.chair] = true
 		if v.isKnown() {
 			v.used = true
 			r.pending++
@@ -94,13 +88,15 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.
 		}
 	}
 	for i := range n {
-		r.ask(i)
+		if v == nil || i != v.chair {
+			r.ask(i)
+		}
 	}
 	r.decide()
 	r.insist()
 	r.hearChair()
 	switch {
-	case len(r.granted) < c.lock.need, r.raised != nil, r.yields():
+	case len(r.granted) < c.Need, r.raised != nil, r.yields():
 		return r.lost(ctx, nil)
 	case !c.valid(r.granted):
 		return r.lost(ctx, delivery.Unavailable(errors.New("the answers took longer than the lease lasts; ask for a "+
@@ -112,7 +108,7 @@ func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.
 // decide hears answers until enough have granted; or too few will, and it is known whether that is because
 // others have the lock or because too many servers are out of reach.
 func (r *round) decide() {
-	for r.raised == nil && r.pending > 0 && len(r.granted) < r.lock.need && !r.vain() {
+	for r.raised == nil && r.pending > 0 && len(r.granted) < r.Need && !r.vain() {
 		r.take(<-r.answers)
 	}
 }
@@ -124,20 +120,20 @@ func (r *round) vain() bool {
 	t := r.tally()
 	coming := r.pending
 	for i, n := range r.lock.nodes {
-		if t.refused > 0 && r.asked[i] && !r.heard[i] && !(i == r.chair && r.waits()) && n.base.Session.Down.Load() {
+		if t.refused > 0 && !r.heard[i] && !(i == r.chair && r.waits()) && n.base.Session.Down.Load() {
 			coming--
 		}
 	}
-	return (t.answered || t.broken) && (len(r.granted)+coming < r.lock.need || r.yields())
+	return (t.answered || t.broken) && (len(r.granted)+coming < r.Need || r.yields())
 }
 
 // newcomer tells whether the call asks before it waits. A try takes what it can get, and is none.
-func (r *round) newcomer() bool { return r.vote == nil && !r.try && !r.again }
+func (r *round) newcomer() bool { return r.vote == nil && !r.Try && !r.again }
 
 // hearChair has a newcomer that was granted enough hear the chair too. It waits for no longer than the others
 // took.
 func (r *round) hearChair() {
-	if !r.newcomer() || r.raised != nil || len(r.granted) < r.lock.need {
+	if !r.newcomer() || r.raised != nil || len(r.granted) < r.Need {
 		return
 	}
 	timer := time.NewTimer(time.Since(r.start))
@@ -168,7 +164,7 @@ const (
 // insist has a call to which the chair has granted ask those again that have refused, while with them enough
 // can grant.
 func (r *round) insist() {
-	if r.try || r.again || !r.heard[r.chair] || r.errs[r.chair] != nil {
+	if r.Try || r.again || !r.heard[r.chair] || r.errs[r.chair] != nil {
 		return
 	}
 	for pause := firstInsisting; pause <= mostInsisting; pause *= 2 {
@@ -178,26 +174,22 @@ func (r *round) insist() {
 				refused = append(refused, i)
 			}
 		}
-		if r.raised != nil || len(r.granted) >= r.lock.need || len(r.granted)+r.pending+len(refused) < r.lock.need {
+		if r.raised != nil || len(r.granted) >= r.Need || len(r.granted)+r.pending+len(refused) < r.Need {
 			return
 		}
 		if clock.Sleep(r.asking, pause/2+jitter.Below(pause)) != nil {
 			return
 		}
 		for _, i := range refused {
-			r.asked[i], r.heard[i], r.errs[i] = false, false, nil
+			r.heard[i], r.errs[i] = false, nil
 			r.ask(i)
 		}
 		r.decide()
 	}
 }
 
-// ask has the node i asked, if it was not yet.
+// ask has the node i asked.
 func (r *round) ask(i int) {
-	if r.asked[i] {
-		return
-	}
-	r.asked[i] = true
 	r.pending++
 	n := r.lock.nodes[i]
 	var a answer
@@ -247,42 +239,37 @@ func (r *round) won(before quorum.Before) *quorum.Hold {
 		}()
 	}
 	h := r.Hold(r.start, r.granted, streak, awaited)
-	go r.hearRest(h, r.answers, awaited, r.pending, r.stop)
+	go r.hearRest(h, awaited)
 	return h
 }
 
 // lost gives back what was granted. late is why the grants are worth nothing any more, nil if they are too
 // few.
 func (r *round) lost(ctx context.Context, late error) result {
-	l := r.lock
-	go r.hearRest(nil, r.answers, nil, r.pending, func() {
-		r.follows()
-		r.stop()
-	})
+	go r.hearRest(nil, nil)
 	if r.raised != nil {
-		r.giveBack(raise.Background(ctx, r.log()), r.granted)
+		r.giveBack(raise.Background(ctx, r.Log()), r.granted)
 		panic(r.raised)
 	}
 	r.giveBack(ctx, r.granted)
-	failures, t := r.failures(), r.tally()
+	failures, came := r.failures(), result{tally: r.tally()}
 	if late != nil {
 		failures = append(failures, late)
 	}
-	came := result{broken: t.broken, instant: t.instant, yielded: r.yields() && t.refused == 1,
-		cut: t.cut && ctx.Err() != nil}
-	outer := quorum.Lost(r.carried)
-	switch {
+	came.yielded = r.yields() && came.refused == 1
+	came.cut = came.cut && ctx.Err() != nil
+	granted := fmt.Sprintf("%d of %d servers granted it and %d are needed", len(r.granted), len(r.lock.nodes), r.Need)
+	switch outer := quorum.Lost(r.carried); {
 	case r.wrong != nil:
 		came.err, came.instant = r.wrong, true
 	case outer != nil:
 		came.err, came.instant = outer, true
 	case came.broken, late != nil:
-		came.err = fmt.Errorf("redlatch: %s: %w", l.text(len(r.granted)), errs.Part(errors.Join(failures...), ""))
+		came.err = fmt.Errorf("redlatch: redlock %q: %s: %w", r.Name, granted, errs.Part(errors.Join(failures...), ""))
 	default:
-		said := fmt.Errorf("%s: %w", l.granted(len(r.granted)), errs.Part(errors.Join(aside(failures)...), ""))
 		came.err = &quorum.Refusal{NotAcquiredError: redlatch.NotAcquiredError{
-			Name: l.name, Kind: redlatch.KindRedlock, Left: r.leaseLeft(), Detail: l.granted(len(r.granted)),
-		}, Said: said}
+			Name: r.Name, Kind: redlatch.KindRedlock, Left: r.leaseLeft(), Detail: granted,
+		}, Said: fmt.Errorf("%s: %w", granted, errs.Part(errors.Join(aside(failures)...), ""))}
 	}
 	return came
 }
@@ -296,7 +283,7 @@ func (r *round) leaseLeft() time.Duration {
 			all = append(all, err.left)
 		}
 	}
-	missing := r.lock.need - len(r.granted)
+	missing := r.Need - len(r.granted)
 	if missing < 1 || missing > len(all) {
 		return 0
 	}
@@ -332,7 +319,7 @@ func (r *round) tally() (t tally) {
 			}
 		}
 	}
-	n, need := len(r.lock.nodes), r.lock.need
+	n, need := len(r.lock.nodes), r.Need
 	t.answered, t.broken, t.instant = len(r.granted)+t.refused >= need, n-silent < need, n-hopeless < need
 	t.cut = t.broken && n-silent+cut >= need
 	return t
@@ -392,15 +379,15 @@ func (n node) key() nodeKey { return nodeKey{n.base.Session, n.base.Key} }
 // attempt makes one attempt at one node. It returns within the node timeout, whatever the node does. A
 // command that is in flight then is settled by baselock.
 func (c *call) attempt(ctx context.Context, n node) answer {
-	limit := c.nodeTimeout()
-	within, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	h, err := n.base.TryLock(within, c.Opts)
-	n.tells(ctx, err)
-	if err == nil {
+	var h *redlatch.Hold
+	failed, err := n.ask(ctx, c.nodeTimeout(), func(ctx context.Context) (err error) {
+		h, err = n.base.TryLock(ctx, c.Opts)
+		return err
+	})
+	if failed == nil {
 		return answer{member: n.grant(h)}
 	}
-	a := answer{err: n.nodeError(err, within.Err() != nil && ctx.Err() == nil && errors.Is(err, within.Err()), limit)}
+	a := answer{err: failed}
 	if errors.Is(err, errs.Invalid) && !delivery.Failed(err) {
 		a.wrong = err
 	}
@@ -412,19 +399,20 @@ func (c *call) attempt(ctx context.Context, n node) answer {
 func (c *call) valid(granted []holds.Member) bool {
 	now := time.Now()
 	return !slices.ContainsFunc(granted, func(m holds.Member) bool {
-		return m.Ending().Cause() != nil || !now.Before(m.Until().Add(-slack(c.Set.FirstLease())))
+		return m.Ending().Cause() != nil || !now.Before(m.Until())
 	})
 }
 
 // hearRest adds each grant that comes after the decision to the hold, or gives it back. Then it wakes the
 // re-entries that await the node.
-func (c *call) hearRest(h *quorum.Hold, answers <-chan answer, awaited quorum.Late, pending int, stop func()) {
-	defer stop()
-	for range pending {
-		a := <-answers
-		a.raised.Log(c.log())
+func (r *round) hearRest(h *quorum.Hold, awaited quorum.Late) {
+	defer r.stop()
+	defer r.follows()
+	for range r.pending {
+		a := <-r.answers
+		a.raised.Log(r.Log())
 		answered := func() {
-			if awaits := awaited[c.lock.nodes[a.place].key()]; awaits != nil {
+			if awaits := awaited[r.lock.nodes[a.place].key()]; awaits != nil {
 				close(awaits)
 			}
 		}
@@ -434,9 +422,9 @@ func (c *call) hearRest(h *quorum.Hold, answers <-chan answer, awaited quorum.La
 		}
 		go func() {
 			// A release may take longer than a re-entry should wait for it
-			giveUp := time.AfterFunc(c.nodeTimeout(), answered)
+			giveUp := time.AfterFunc(r.nodeTimeout(), answered)
 			// The member repeats a release that is not confirmed until its lease is over.
-			_ = a.member.Unlock(raise.Background(context.Background(), c.log()))
+			_ = a.member.Unlock(raise.Background(context.Background(), r.Log()))
 			if giveUp.Stop() {
 				answered()
 			}
@@ -444,14 +432,9 @@ func (c *call) hearRest(h *quorum.Hold, answers <-chan answer, awaited quorum.La
 	}
 }
 
-// log is for errors in the background.
-func (c *call) log() *slog.Logger {
-	return session.Logger(c.Set.Logger).With("lock.name", c.lock.name, "lock.primitive", redlatch.KindRedlock)
-}
-
 // giveBack waits for the nodes no longer than an attempt may take.
 func (c *call) giveBack(ctx context.Context, granted []holds.Member) {
 	ctx, cancel := context.WithTimeout(ctx, c.nodeTimeout())
 	defer cancel()
-	quorum.GiveBack(ctx, c.log(), granted)
+	c.GiveBack(ctx, granted)
 }

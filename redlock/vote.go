@@ -81,25 +81,23 @@ func (v *vote) queues() bool { return v.node().base.KnownTaken() }
 // polls. changed is called when it is.
 func (v *vote) probe(ctx context.Context, changed func()) {
 	go func() {
-		ctx = raise.Background(ctx, v.call.log())
-		within, cancel := context.WithTimeout(ctx, v.call.nodeTimeout())
-		defer cancel()
-		_, err := v.node().base.Status(within)
-		if v.node().tells(ctx, err); err != nil {
+		ctx = raise.Background(ctx, v.call.Log())
+		failed, _ := v.node().ask(ctx, v.call.nodeTimeout(), func(ctx context.Context) error {
+			_, err := v.node().base.Status(ctx)
+			return err
+		})
+		if failed != nil {
 			changed()
 		}
 	}()
 }
-
-// wasPassed tells whether the vote is known, and another process handed it on.
-func (v *vote) wasPassed() bool { return v.isKnown() && v.passed }
 
 // answer is the vote as the answer of the chair, once it is known.
 func (v *vote) answer() answer {
 	if v.err == nil {
 		return answer{place: v.chair, member: v.member}
 	}
-	return answer{place: v.chair, err: v.node().nodeError(v.err, false, 0), raised: v.raised}
+	return answer{place: v.chair, err: v.node().nodeError(v.err), raised: v.raised}
 }
 
 // abandon ends the wait, unless a round has the vote. A vote that comes all the same is given back.
@@ -110,9 +108,9 @@ func (v *vote) abandon() {
 	v.stop()
 	go func() {
 		<-v.known
-		v.raised.Log(v.call.log())
+		v.raised.Log(v.call.Log())
 		if v.err == nil {
-			_ = v.member.Unlock(raise.Background(context.Background(), v.call.log()))
+			_ = v.member.Unlock(raise.Background(context.Background(), v.call.Log()))
 		}
 	}()
 }

@@ -64,7 +64,7 @@ func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (
 	if c.again {
 		w.queue, w.due = &cohort.Cohort{Queue: cohort.NewQueue(nil)}, time.Now().Add(w.pause())
 	} else {
-		shared, held, part := c.lock.nodes[0].base.Session.Join(c.lock.line,
+		shared, held, part := c.Bases[0].Session.Join(c.Line,
 			session.Channels{Kind: string(redlatch.KindRedlock)})
 		defer part()
 		w.queue, request = shared, c.Request(held)
@@ -127,7 +127,7 @@ func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 	switch {
 	case r.hold != nil:
 		w.got = r.hold
-		w.lock.contended.Store(v != nil && v.wasPassed())
+		w.lock.contended.Store(v != nil && v.isKnown() && v.passed)
 		return cohort.Verdict{Done: true, Sleep: w.Poll(), Found: ours}, nil
 	case ctx.Err() != nil:
 		return cohort.Verdict{}, ctx.Err()

@@ -69,7 +69,7 @@ func TestWhatIsHandedOverHasTheTermsOfItsNewHolder(t *testing.T) {
 		require.NoError(t, first.Unlock(k.ctx))
 		got := <-second
 		require.NoError(t, got.err)
-		require.Equal(t, 20*time.Second-200*time.Millisecond, k.trusted(got.hold), "from before the send")
+		require.Equal(t, 20*time.Second-202*time.Millisecond, k.trusted(got.hold), "from before the send")
 		require.Equal(t, 18*time.Second, k.mini.TTL(name))
 		<-got.hold.Context(k.ctx).Done()
 	})

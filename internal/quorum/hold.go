@@ -3,11 +3,9 @@ package quorum
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
@@ -40,9 +38,7 @@ type Hold struct {
 	retired bool           // Unlock was called, or the program has dropped the hold
 	given   bool           // the members are given back, or on the way
 	loss    life.Loss
-	expired bool // it was lost by its own clock
-	// Ends the hold when its trust does, after a loss gives back; nil where nothing is to be done.
-	timer *time.Timer
+	grace   *time.Timer // after a loss gives back what is left; nil: nothing was lost
 }
 
 var (
@@ -57,31 +53,13 @@ func (c *Call) Hold(since time.Time, members []holds.Member, streak *Streak, lat
 	h.Since = watchdog.MomentOf(since)
 	if streak != nil {
 		streak.current.Store(h)
-		streak.Began = clock.Now()
+		h.holder = cohort.Holder{Since: h.Since, Gives: true}
+		c.registry().Hold(c.Line, &h.holder) // the calls of this process wait for what h does
 	}
-	h.begin()
-	return h
-}
-
-// begin has the hold end with its members.
-func (h *Hold) begin() {
-	if h.streak != nil {
-		h.announce()
-	}
-	slack := h.call.Slack > 0 // without it the members' own watchdogs end the hold in time
-	var trust time.Time
-	if slack {
-		trust = h.trust()
-	}
-	h.mu.Lock()
-	members := h.members
-	if slack {
-		h.timer = time.AfterFunc(time.Until(trust), h.check)
-	}
-	h.mu.Unlock()
 	for _, m := range members {
 		m.Ending().Bequeath(h)
 	}
+	return h
 }
 
 // Add puts one more member under the hold, or under the one to which that was handed on. It reports false
@@ -113,22 +91,31 @@ func (h *Hold) Local() bool { return h.local }
 // Awaits is closed when what key stands for has answered to this hold; nil when it was not left unanswered.
 func (h *Hold) Awaits(key any) <-chan struct{} { return h.late[key] }
 
-// trust is the moment up to which at least as many members as are needed are in force. A member may be a
-// composite too, so they are asked without the mutex.
-func (h *Hold) trust() time.Time {
+// standsOn are the members, and kept tells whether the hold is in force and the program still has it.
+func (h *Hold) standsOn() (members []holds.Member, kept bool) {
 	h.mu.Lock()
-	members := h.members
-	h.mu.Unlock()
-	ends := make([]time.Time, len(members))
-	for i, m := range members {
-		ends[i] = m.Until()
-	}
-	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
-	return ends[h.call.Need-1].Add(-h.call.Slack)
+	defer h.mu.Unlock()
+	return h.members, !h.retired && h.loss.Err() == nil
 }
 
-// Until is the trust, or the moment at which the hold ended.
-func (h *Hold) Until() time.Time { return h.UntilAtMost(h.trust) }
+func (h *Hold) kept() bool {
+	_, kept := h.standsOn()
+	return kept
+}
+
+// Until is the moment up to which at least as many members as are needed are in force, or that at which the
+// hold ended. A member may be a composite too, so they are asked without the mutex.
+func (h *Hold) Until() time.Time {
+	return h.UntilAtMost(func() time.Time {
+		members, _ := h.standsOn()
+		ends := make([]time.Time, len(members))
+		for i, m := range members {
+			ends[i] = m.Until()
+		}
+		slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
+		return ends[h.call.Need-1]
+	})
+}
 
 func (h *Hold) Object() (primitive, name string) { return string(h.call.Kind), h.call.Name }
 
@@ -136,44 +123,21 @@ func (h *Hold) Object() (primitive, name string) { return string(h.call.Kind), h
 func (h *Hold) Owner() string { return "" }
 func (h *Hold) Token() int64  { return 0 }
 
-// log is nil where the program wants none.
-func (h *Hold) log() *slog.Logger {
-	if h.call.Set.Logger == nil {
-		return nil
-	}
-	return h.call.Set.Logger.With("lock.name", errs.Short(h.call.Name), "lock.primitive", h.call.Kind)
-}
-
 // Extend lengthens the lease of enough members.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
-	h.mu.Lock()
-	retired, lost := h.retired, h.loss.Err()
-	members := h.members
-	h.mu.Unlock()
-	switch {
-	case lost != nil:
-		return lost
-	case retired:
-		return fmt.Errorf("%w: %s %q cannot be extended any more", errs.Released, h.call.Kind.Noun(),
-			errs.Short(h.call.Name))
+	members, kept := h.standsOn()
+	var failures []error
+	if kept {
+		failures = h.call.extend(ctx, members, h.call.Need, lease)
 	}
-	failures := extend(ctx, h.log(), members, h.call.Need, lease)
-	h.mu.Lock()
-	lost = h.loss.Err() // a member that is found gone tells before it returns
-	h.mu.Unlock()
-	switch {
+	switch lost := h.loss.Err(); { // a member that is found gone tells before it returns
 	case lost != nil:
 		return lost
+	case !kept:
+		return fmt.Errorf("%w: %s cannot be extended any more", errs.Released, h.call.what())
 	case failures != nil:
-		return fmt.Errorf("redlatch: extending the lease of %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name),
+		return fmt.Errorf("redlatch: extending the lease of %s: %w", h.call.what(),
 			errs.Part(errs.Join(failures...), ""))
 	}
 	return nil
-}
-
-// kept reports whether the hold is in force and the program still has it.
-func (h *Hold) kept() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return !h.retired && h.loss.Err() == nil
 }

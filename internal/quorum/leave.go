@@ -16,22 +16,18 @@ import (
 // next holder in: for a multi-lock all, for a redlock a majority, so that a server that is hung does not hold
 // it up.
 func (h *Hold) Unlock(ctx context.Context) error {
-	h.mu.Lock()
-	if h.retired {
-		h.mu.Unlock()
-		return fmt.Errorf("%w: %s %q was unlocked before by this hold", errs.Released, h.call.Kind.Noun(),
-			errs.Short(h.call.Name))
+	first, given, _ := h.retire(false)
+	if !first {
+		return fmt.Errorf("%w: %s was unlocked before by this hold", errs.Released, h.call.what())
 	}
 	lost := h.loss.Err()
-	given, _ := h.retireLocked()
-	h.mu.Unlock()
 	h.Ending().End(errs.Released)
 
 	var err error
 	if !given {
 		err = h.giveBackOrOn(ctx, lost != nil)
 	}
-	if lost != nil && (err != nil || given || h.expired) {
+	if lost != nil && (err != nil || given) {
 		// Else every member is found to be held: the limit of a re-entry has ended this hold, and no lock was
 		// lost.
 		err = lost
@@ -62,59 +58,49 @@ func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
 
 // giveBack gives the members back. waited says that calls of this process wait for them.
 func (h *Hold) giveBack(ctx context.Context, waited bool) error {
-	h.mu.Lock()
-	members := h.members
-	h.mu.Unlock()
+	members, _ := h.standsOn()
 	if waited && h.call.Offers {
 		baselock.Offer(members)
 	}
-	failures := unlock(ctx, h.log(), members, h.call.Need)
+	failures := unlock(ctx, h.call.Log(), members, h.call.Need)
 	if failures == nil {
 		return nil
 	}
-	gone := 0
+	left, failed := len(members), errs.Part(errs.Join(failures...), "")
 	for _, err := range failures {
 		if errors.Is(err, errs.Lost) {
-			gone++
+			left--
 		}
 	}
-	if left := len(members) - gone; left < h.call.Need {
+	if left < h.call.Need {
 		h.mu.Lock()
-		return h.loseLocked(h.shortage(left), errs.Part(errs.Join(failures...), ""))
+		return h.loseLocked(left, failed)
 	}
-	return fmt.Errorf("redlatch: %s %q: %w", h.call.Kind.Noun(), errs.Short(h.call.Name),
-		errs.Part(errs.Join(failures...), ""))
+	return fmt.Errorf("redlatch: %s: %w", h.call.what(), failed)
 }
 
 // Leave leaves the members to their leases.
 func (h *Hold) Leave() {
-	h.mu.Lock()
-	if h.retired {
-		h.mu.Unlock()
+	first, _, members := h.retire(false)
+	if !first {
 		return
 	}
-	lost := h.loss.Err() != nil
-	_, members := h.retireLocked()
-	h.mu.Unlock()
 	h.Ending().End(errs.Released)
 	for _, m := range members {
 		m.Leave()
 	}
 	h.free()
-	if !lost {
+	if h.loss.Err() == nil {
 		h.Finish(context.Background(), redlatch.EventLeft, nil)
 	}
 }
 
 // Forgotten lets the members end with their leases.
 func (h *Hold) Forgotten(there *holds.Place) {
-	h.mu.Lock()
-	if h.retired || h.loss.Err() != nil {
-		h.mu.Unlock()
+	first, _, members := h.retire(true)
+	if !first {
 		return
 	}
-	_, members := h.retireLocked()
-	h.mu.Unlock()
 	h.EndForgotten(h.call.Name, "")
 	for _, m := range members {
 		m.Forgotten(there)
@@ -126,21 +112,24 @@ func (h *Hold) Forgotten(there *holds.Place) {
 // Decline gives back a hold that no call takes.
 func (h *Hold) Decline() {
 	h.mu.Lock()
-	given, members := h.retireLocked()
+	h.retired = true
 	h.mu.Unlock()
-	if !given {
-		h.giveBackBehind(members)
-	}
+	h.giveBackRest()
 	h.free()
 }
 
-// retireLocked notes that the program is done with the hold. given says that the members are given back
-// already, or on the way; else they are the caller's now.
-func (h *Hold) retireLocked() (given bool, members []holds.Member) {
-	given = h.given
-	h.retired, h.given = true, true
-	if h.timer != nil {
-		h.timer.Stop()
+// retire notes that the program is done with the hold, and tells whether it was not before. With inForce it
+// does nothing to one that is lost. given says that the members are given back already, or on the way; else
+// they are the caller's now.
+func (h *Hold) retire(inForce bool) (first, given bool, members []holds.Member) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.retired || inForce && h.loss.Err() != nil {
+		return false, false, nil
 	}
-	return given, h.members
+	given, h.retired, h.given = h.given, true, true
+	if h.grace != nil {
+		h.grace.Stop()
+	}
+	return true, given, h.members
 }

@@ -23,45 +23,21 @@ func (h *Hold) Ended(cause error) {
 		h.mu.Unlock()
 		return
 	}
-	h.loseLocked(h.shortage(left), cause)
-}
-
-func (h *Hold) shortage(left int) string {
-	return fmt.Sprintf("%d of its members are left and it needs %d", left, h.call.Need)
-}
-
-// check ends a hold whose trust is over by the clock.
-func (h *Hold) check() {
-	left := time.Until(h.trust())
-	h.mu.Lock()
-	if h.retired || h.loss.Err() != nil {
-		h.mu.Unlock()
-		return
-	}
-	if left > 0 {
-		h.timer.Reset(left)
-		h.mu.Unlock()
-		return
-	}
-	h.expired = true
-	h.loseLocked("too few of its members can be trusted any longer", nil)
+	h.loseLocked(left, cause)
 }
 
 // loseLocked ends the hold, once, and unlocks h.mu. It waits for nothing: a member is over and may not yet
 // know more of its own loss.
-func (h *Hold) loseLocked(detail string, cause error) error {
-	err := &redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonMembers, Detail: detail, At: time.Now(),
-		Cause: cause}
+func (h *Hold) loseLocked(left int, cause error) error {
+	err := &redlatch.LossError{Name: h.call.Name, Reason: redlatch.ReasonMembers, At: time.Now(), Cause: cause,
+		Detail: fmt.Sprintf("%d of its members are left and it needs %d", left, h.call.Need)}
 	if !h.loss.Begin(err, errors.Is(cause, errs.Lost)) {
 		defer h.mu.Unlock()
 		return h.loss.Err()
 	}
 	members := h.members
-	if h.timer != nil {
-		h.timer.Stop()
-	}
 	if !h.given {
-		h.timer = time.AfterFunc(Grace, h.giveBackRest)
+		h.grace = time.AfterFunc(Grace, h.giveBackRest)
 	}
 	h.mu.Unlock()
 	h.Ending().End(err)
@@ -113,19 +89,13 @@ func forcedIn(err error) string {
 // Explain adds to the loss of h what was found out about it, and waits for that.
 func (h *Hold) Explain(err error) error { return h.loss.Explain(err) }
 
-// giveBackRest is for a hold that is not unlocked.
+// giveBackRest gives the members back, unless that is done, where no call waits for it.
 func (h *Hold) giveBackRest() {
 	h.mu.Lock()
-	given := h.given
+	given, members := h.given, h.members
 	h.given = true
-	members := h.members
 	h.mu.Unlock()
 	if !given {
-		h.giveBackBehind(members)
+		h.call.GiveBack(raise.Background(context.Background(), h.call.Log()), members)
 	}
-}
-
-// giveBackBehind gives the members back where no call waits for it.
-func (h *Hold) giveBackBehind(members []holds.Member) {
-	GiveBack(raise.Background(context.Background(), h.log()), h.log(), members)
 }

@@ -122,35 +122,28 @@ func unlockPart(ctx context.Context, log *slog.Logger, part []holds.Member) (fai
 
 // GiveBack gives back what an acquisition that failed has got, and does not wait for long when ctx has ended:
 // what is not confirmed by then goes on in the background.
-func GiveBack(ctx context.Context, log *slog.Logger, members []holds.Member) {
+func (c *Call) GiveBack(ctx context.Context, members []holds.Member) {
 	if len(members) == 0 {
 		return
 	}
-	done, over := make(chan *raise.Panic), make(chan struct{})
-	defer close(over)
+	done, log := make(chan *raise.Panic, 1), c.Log()
 	raise.Go(func() {
 		// What a failure leaves is repeated by the member itself until its lease is over, and told to its
 		// observer.
 		_ = unlock(ctx, log, members, len(members))
-	}, func(raised *raise.Panic) {
-		select {
-		case done <- raised:
-		case <-over:
-			raised.Log(log)
-		}
-	})
-	var raised *raise.Panic
+	}, func(raised *raise.Panic) { done <- raised })
 	select {
-	case raised = <-done:
+	case raised := <-done:
+		raised.Raise(ctx)
+		return
 	case <-ctx.Done():
-		timer := time.NewTimer(leaveWithin)
-		defer timer.Stop()
-		select {
-		case raised = <-done:
-		case <-timer.C:
-		}
 	}
-	raised.Raise(ctx)
+	select {
+	case raised := <-done:
+		raised.Raise(ctx)
+	case <-time.After(leaveWithin):
+		go func() { (<-done).Log(log) }()
+	}
 }
 
 // leaveWithin is how long a call whose context has ended stays to see its members given back.
@@ -169,10 +162,8 @@ func Carried(ctx context.Context) (carried []*Hold) {
 // Members are the holds that h stands on and that are in force. When h is over there are none: a hold that is
 // being given back opens nothing any more.
 func (h *Hold) Members() (members []holds.Hold) {
-	h.mu.Lock()
-	over, all := h.retired || h.loss.Err() != nil, h.members
-	h.mu.Unlock()
-	if over {
+	all, kept := h.standsOn()
+	if !kept {
 		return nil
 	}
 	for _, m := range all {
@@ -195,11 +186,14 @@ func Lost(carried []*Hold) error {
 }
 
 // Extend lengthens the lease of all members.
-func Extend(ctx context.Context, log *slog.Logger, members []holds.Member, lease time.Duration) error {
-	return errs.Join(extend(ctx, log, members, len(members), lease)...)
+func (c *Call) Extend(ctx context.Context, members []holds.Member, lease time.Duration) error {
+	if len(members) == 0 {
+		return nil
+	}
+	return errs.Join(c.extend(ctx, members, len(members), lease)...)
 }
 
-func extend(ctx context.Context, log *slog.Logger, members []holds.Member, enough int, lease time.Duration) []error {
+func (c *Call) extend(ctx context.Context, members []holds.Member, enough int, lease time.Duration) []error {
 	singly := slices.Collect(slices.Chunk(members, 1))
-	return each(log, singly, enough, func(part []holds.Member) []error { return []error{part[0].Extend(ctx, lease)} })
+	return each(c.Log(), singly, enough, func(one []holds.Member) []error { return []error{one[0].Extend(ctx, lease)} })
 }

@@ -69,7 +69,7 @@ func members(trust ...time.Duration) (fakes []*fake, all []holds.Member) {
 	return fakes, all
 }
 
-func hold(need int, slack time.Duration, all []holds.Member) (*quorum.Hold, *[]redlatch.Event) {
+func hold(need int, all []holds.Member) (*quorum.Hold, *[]redlatch.Event) {
 	var seen []redlatch.Event
 	set := settings.Defaults()
 	var mu sync.Mutex
@@ -79,9 +79,9 @@ func hold(need int, slack time.Duration, all []holds.Member) (*quorum.Hold, *[]r
 		defer mu.Unlock()
 		seen = append(seen, e)
 	})), &set)
-	call := quorum.Call{Kind: "composite", Name: "c", Need: need, Slack: slack, Set: &set}
+	call := quorum.Call{Composite: &quorum.Composite{Kind: "composite", Name: "c", Need: need}, Set: &set}
 	var h *quorum.Hold
-	_, _ = call.Take(context.Background(), false, func(context.Context) (*quorum.Hold, error) {
+	_, _ = call.Take(context.Background(), func(context.Context) (*quorum.Hold, error) {
 		h = call.Hold(time.Now(), all, nil, nil)
 		return h, nil
 	})
@@ -91,46 +91,30 @@ func hold(need int, slack time.Duration, all []holds.Member) (*quorum.Hold, *[]r
 	return h, &seen
 }
 
+func giveBack(ctx context.Context, all []holds.Member) {
+	call := quorum.Call{Composite: &quorum.Composite{}, Set: &settings.Settings{}}
+	call.GiveBack(ctx, all)
+}
+
 func TestTrustIsThatOfTheLastMemberThatIsNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		fakes, all := members(5*time.Second, time.Second, 3*time.Second, 2*time.Second, 4*time.Second)
 		for need, want := range map[int]time.Duration{1: 5, 2: 4, 3: 3, 4: 2, 5: 1} {
-			h, _ := hold(need, 0, all)
+			h, _ := hold(need, all)
 			require.Equal(t, start.Add(want*time.Second), h.Until())
 		}
-		h, _ := hold(3, 2*time.Millisecond, all)
-		require.Equal(t, start.Add(3*time.Second-2*time.Millisecond), h.Until())
+		h, _ := hold(3, all)
 		fakes[1].trust(start.Add(time.Minute)) // renewed
-		require.Equal(t, start.Add(4*time.Second-2*time.Millisecond), h.Until())
+		require.Equal(t, start.Add(4*time.Second), h.Until())
 		require.NoError(t, h.Unlock(t.Context()))
-	})
-}
-
-func TestWithSlackTheHoldEndsItselfAtTheEndOfItsTrust(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		fakes, all := members(time.Second, time.Second, time.Second)
-		h, seen := hold(2, 2*time.Millisecond, all)
-		ctx := holds.NewContext(context.Background(), h, nil)
-		time.Sleep(500 * time.Millisecond)
-		for _, f := range fakes[:2] {
-			f.trust(start.Add(10 * time.Second)) // renewed
-		}
-		<-ctx.Done()
-		require.Equal(t, 10*time.Second-2*time.Millisecond, time.Since(start))
-		require.ErrorIs(t, context.Cause(ctx), errs.Lost)
-		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
-		synctest.Wait()
-		require.Len(t, *seen, 1, "that it is unlocked then is no news")
-		require.Equal(t, redlatch.EventLost, (*seen)[0].Kind)
 	})
 }
 
 func TestFewerMembersThanNeededAreALossAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fakes, all := members(time.Minute, time.Minute, time.Minute)
-		h, seen := hold(2, 0, all)
+		h, seen := hold(2, all)
 		fakes[2].lose()
 		require.NoError(t, h.Ending().Cause())
 		fakes[0].lose()
@@ -149,7 +133,7 @@ func TestFewerMembersThanNeededAreALossAtOnce(t *testing.T) {
 func TestAMemberThatIsAddedCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fakes, all := members(time.Minute, time.Minute)
-		h, _ := hold(2, 0, all)
+		h, _ := hold(2, all)
 		late, added := members(time.Minute)
 		require.True(t, h.Add(added[0]))
 		fakes[0].lose()
@@ -164,7 +148,7 @@ func TestAMemberThatIsAddedCounts(t *testing.T) {
 func TestAfterALossTheRestIsGivenBackByUnlockOrAfterTheGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fakes, all := members(time.Hour, time.Hour)
-		h, _ := hold(2, 0, all)
+		h, _ := hold(2, all)
 		fakes[0].lose()
 		time.Sleep(quorum.Grace - time.Millisecond)
 		require.Zero(t, fakes[1].unlocked.Load())
@@ -175,7 +159,7 @@ func TestAfterALossTheRestIsGivenBackByUnlockOrAfterTheGrace(t *testing.T) {
 		require.EqualValues(t, 1, fakes[1].unlocked.Load(), "once")
 
 		fakes, all = members(time.Hour, time.Hour)
-		h, _ = hold(2, 0, all)
+		h, _ = hold(2, all)
 		fakes[0].lose()
 		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
 		time.Sleep(time.Minute)
@@ -190,7 +174,7 @@ func TestUnlockWaitsForAsManyAsAreNeeded(t *testing.T) {
 		for i, f := range fakes {
 			f.slow = time.Duration(i+1) * time.Second
 		}
-		h, _ := hold(2, 0, all)
+		h, _ := hold(2, all)
 		start := time.Now()
 		require.NoError(t, h.Unlock(t.Context()))
 		require.Equal(t, 2*time.Second, time.Since(start))
@@ -205,7 +189,7 @@ func TestUnlockJoinsEveryFailureAndTellsALossFromDoubt(t *testing.T) {
 		broken, silent := errors.New("broken"), errors.New("silent")
 		fakes, all := members(time.Hour, time.Hour, time.Hour)
 		fakes[0].err, fakes[2].err, fakes[2].slow = broken, silent, time.Second
-		h, _ := hold(3, 0, all)
+		h, _ := hold(3, all)
 		err := h.Unlock(t.Context())
 		require.EqualError(t, err, "redlatch: composite \"c\": \"m\": broken\n\"m\": silent")
 		require.ErrorIs(t, err, broken)
@@ -216,7 +200,7 @@ func TestUnlockJoinsEveryFailureAndTellsALossFromDoubt(t *testing.T) {
 		}
 		fakes, all = members(time.Hour, time.Hour, time.Hour)
 		fakes[1].err = &redlatch.LossError{}
-		h, seen := hold(3, 0, all)
+		h, seen := hold(3, all)
 		require.ErrorIs(t, h.Unlock(t.Context()), errs.Lost)
 		synctest.Wait() // it is told behind the call
 		require.Len(t, *seen, 1)
@@ -229,7 +213,7 @@ func TestUnlockAfterALossSaysItUnlessEveryMemberIsFoundToBeHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for want, answer := range map[error]error{errs.Lost: errors.New("no answer"), nil: nil} {
 			fakes, all := members(time.Hour, time.Hour, time.Hour)
-			h, _ := hold(2, 0, all)
+			h, _ := hold(2, all)
 			for _, f := range fakes[1:] {
 				f.lose()
 				f.err = answer
@@ -243,7 +227,7 @@ func TestUnlockAfterALossSaysItUnlessEveryMemberIsFoundToBeHeld(t *testing.T) {
 func TestExtendLengthensAsManyAsAreNeededAndSaysWhyNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fakes, all := members(time.Hour, time.Hour, time.Hour)
-		h, _ := hold(2, 0, all)
+		h, _ := hold(2, all)
 		broken := errors.New("broken")
 		fakes[0].err = broken
 		require.NoError(t, h.Extend(t.Context(), 2*time.Hour))
@@ -267,7 +251,7 @@ func TestExtendLengthensAsManyAsAreNeededAndSaysWhyNot(t *testing.T) {
 func TestAForgottenHoldLetsItsMembersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fakes, all := members(time.Second, time.Second)
-		h, seen := hold(2, time.Millisecond, all)
+		h, seen := hold(2, all)
 		done := holds.NewContext(context.Background(), h, nil).Done() // all that somebody still has of it
 		h.Forgotten(nil)
 		<-done
@@ -291,7 +275,7 @@ func TestAHoldThatIsOverIsNotForgottenOnceMore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				fakes, all := members(time.Hour, time.Hour)
-				h, seen := hold(2, 0, all)
+				h, seen := hold(2, all)
 				end(h, fakes[0])
 				forgotten := fakes[1].forgotten.Load()
 				h.Forgotten(nil)
@@ -310,7 +294,7 @@ func TestGiveBackDoesNotHoldUpACallerWhoseContextHasEnded(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		quorum.GiveBack(ctx, nil, all)
+		giveBack(ctx, all)
 		require.Less(t, time.Since(start), 1050*time.Millisecond)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -325,7 +309,7 @@ func TestGiveBackStaysForAMomentAfterItsContextHasEnded(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start := time.Now()
-		quorum.GiveBack(ctx, nil, all)
+		giveBack(ctx, all)
 		require.Equal(t, 5*time.Millisecond, time.Since(start))
 		require.EqualValues(t, 1, fakes[0].unlocked.Load(), "whoever is told so may take it at once")
 	})
@@ -334,7 +318,7 @@ func TestGiveBackStaysForAMomentAfterItsContextHasEnded(t *testing.T) {
 func TestAHoldShowsItsLiveMembersWhileItIsInForce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fakes, all := members(time.Hour, time.Hour, time.Hour)
-		h, _ := hold(2, 0, all)
+		h, _ := hold(2, all)
 		require.Equal(t, []holds.Hold{fakes[0], fakes[1], fakes[2]}, h.Members())
 		fakes[1].lose()
 		require.Equal(t, []holds.Hold{fakes[0], fakes[2]}, h.Members())
@@ -350,7 +334,7 @@ func TestAHoldShowsItsLiveMembersWhileItIsInForce(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		_, all := members(time.Hour, time.Hour)
-		h, _ := hold(2, 0, all)
+		h, _ := hold(2, all)
 		require.NoError(t, h.Unlock(t.Context()))
 		require.Empty(t, h.Members(), "what is given back opens nothing")
 	})

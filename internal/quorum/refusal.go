@@ -3,7 +3,6 @@ package quorum
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -70,5 +69,5 @@ func (c *Call) Over(ctx context.Context, err, found error) error {
 			Name: c.Name, Kind: c.Kind, Waited: errs.Waited(err), Detail: found.Error(), Cause: cause,
 		}
 	}
-	return errs.WaitOver(ctx, fmt.Sprintf("%s %q", c.Kind.Noun(), errs.Short(c.Name)), ctx.Err(), found)
+	return errs.WaitOver(ctx, c.what(), ctx.Err(), found)
 }

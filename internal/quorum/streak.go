@@ -8,7 +8,6 @@ import (
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
-	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
 // An Unlock that finds a waiter of its own process hands all members on to it without a command, for a
@@ -52,12 +51,6 @@ func (h *Hold) yield(due cohort.Release) {
 	due.Claim.End()
 }
 
-// announce has the calls of this process wait for what h does.
-func (h *Hold) announce() {
-	h.holder = cohort.Holder{Since: h.Since, Gives: true}
-	h.call.registry().Hold(h.call.Line, &h.holder)
-}
-
 // free has them ask, unless h was handed on.
 func (h *Hold) free() {
 	if h.streak != nil {
@@ -73,42 +66,25 @@ func (h *Hold) Mark() *cohort.Holder { return &h.holder }
 // Streak is that of the hold.
 func (h *Hold) Streak() *cohort.Streak { return &h.streak.Streak }
 
-// HandOn has the waiter next hold the members. h is retired.
+// HandOn has the waiter next hold the members, if each can be handed on. h is retired, and no mutex is held: a
+// member that was lost meanwhile asks Redis who has taken it, and tells observers.
 func (h *Hold) HandOn(_ *cohort.Cohort, next any) (given any, poll time.Duration) {
 	to := next.(*Call)
-	successor, tell := h.moveTo(to)
-	if successor == nil {
+	members, _ := h.standsOn()
+	successors, tell := baselock.HandOn(members, to.Bases, to.Opts, h.streak.Streak)
+	if successors == nil {
 		return nil, 0
 	}
+	successor := to.Hold(time.Now(), successors, h.streak, h.late)
+	successor.local = true
 	tell()
 	return successor, to.Poll()
-}
-
-// moveTo makes the hold of the call to, by which that has what h is made of. It is nil where that is
-// impossible. No mutex is held: a member that was lost meanwhile asks Redis who has taken it, and tells
-// observers.
-func (h *Hold) moveTo(to *Call) (successor *Hold, tell func()) {
-	s := h.streak
-	h.mu.Lock()
-	members := h.members
-	h.mu.Unlock()
-	successors, tell := baselock.HandOn(members, to.Bases, to.Opts, s.Streak)
-	if successors == nil {
-		return nil, nil
-	}
-	successor = &Hold{call: to, members: successors, late: h.late, streak: s, local: true}
-	successor.Since = watchdog.MomentOf(time.Now())
-	s.current.Store(successor)
-	successor.begin()
-	return successor, tell
 }
 
 // Missed has the members be given back by the hold that they have come to.
 func (h *Hold) Missed(given any) cohort.Giver {
 	next := given.(*Hold)
-	next.mu.Lock()
-	next.retireLocked()
-	next.mu.Unlock()
+	next.retire(false)
 	next.Ending().End(errs.Released)
 	return next
 }

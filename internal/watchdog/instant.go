@@ -40,10 +40,10 @@ func MomentOf(t time.Time) Moment { return Moment(instantOf(clock.Aged(t))) }
 func (m Moment) Time() time.Time { return instant(m).time() }
 
 // Margin is what is kept off a lease, so that trust ends here before the lease does at the server: a
-// hundredth, for the difference between the two clocks' rates, at least 10 ms, and of very short leases no
-// more than half.
+// hundredth, for the difference between the two clocks' rates, and 2 ms, in which the servers of a redlock
+// tell the time; at least 10 ms, and of very short leases no more than half.
 func Margin(lease time.Duration) time.Duration {
-	return min(max(10*time.Millisecond, lease/100), lease/2)
+	return min(max(10*time.Millisecond, lease/100+2*time.Millisecond), lease/2)
 }
 
 // Trusted is up to when a lease is trusted that was asked for at a moment of clock.Now.

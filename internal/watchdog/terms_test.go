@@ -271,7 +271,8 @@ func TestWhatIsPromisedEndsWithTheLeaseAndNoLater(t *testing.T) {
 func TestTheMarginIsAHundredthWithinBounds(t *testing.T) {
 	for lease, want := range map[time.Duration]time.Duration{
 		0: 0, 2 * time.Millisecond: time.Millisecond, 20 * time.Millisecond: 10 * time.Millisecond,
-		time.Second: 10 * time.Millisecond, 30 * time.Second: 300 * time.Millisecond, time.Hour: 36 * time.Second,
+		800 * time.Millisecond: 10 * time.Millisecond, time.Second: 12 * time.Millisecond,
+		30 * time.Second: 302 * time.Millisecond, time.Hour: 36002 * time.Millisecond,
 	} {
 		require.Equal(t, want, watchdog.Margin(lease), "of %v", lease)
 	}
