@@ -1,6 +1,7 @@
 package permitsemaphore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -23,17 +24,17 @@ type asking struct {
 	semaphore *Semaphore
 	set       *settings.Settings
 	n         int64
-	got       *Permit // when it has succeeded
+	size      *lane.Size // of the semaphore, as far as the attempt knows
+	got       *Permit    // when it has succeeded
 }
 
 // Begin makes an attempt, which takes nothing for others: their permits have leases of their own. Each has
 // ids of its own: what becomes of those of one in doubt is then no concern of the next.
 func (a *asking) Begin(_ int64, size *lane.Size) counter.Attempt {
-	t := &attempt{a, newGrant(a.semaphore, a.set, mint(int(a.n)))}
-	if size != nil && a.semaphore.counter.Size == nil {
-		return &sizedAttempt{t, *size}
-	}
-	return t
+	a.size = cmp.Or(a.semaphore.counter.Size, size)
+	g := newGrant(a.semaphore, a.set, mint(int(a.n)))
+	g.asking = a
+	return g
 }
 
 // Spare has nothing to give back.
@@ -56,48 +57,33 @@ func (a *asking) Owner() string {
 // Told has the observer know how what was acquired ends.
 func (a *asking) Told(of *observe.Hold) { a.got.inner.Told(of) }
 
-// An attempt is to bring an asking its grant.
-type attempt struct {
-	asking *asking
-	grant  *grant
-}
+// A grant begins as an attempt to have its ids for an asking.
 
-func (t *attempt) Unstored() bool      { return true }
-func (t *attempt) Announces() bool     { return true }
-func (t *attempt) Owed() time.Duration { return owed(t.grant.lease) }
+func (g *grant) Unstored() time.Duration { return owed(g.lease) }
+func (g *grant) Announces() bool         { return true }
 
-func (t *attempt) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
-	s, g := t.asking.semaphore, t.grant
-	switch {
-	case s.counter.Size != nil:
-		return script.AcquireSized(s.keys, g.ids, g.lease, *s.counter.Size, wake, candidate, call)
+func (g *grant) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
+	switch size := g.asking.size; {
+	case size != nil:
+		return script.AcquireSized(g.semaphore.keys, g.ids, g.lease, *size, wake, candidate, call)
 	case candidate.ID != "":
-		return script.Wait(s.keys, g.ids, g.lease, wake, candidate, call)
+		return script.Wait(g.semaphore.keys, g.ids, g.lease, wake, candidate, call)
 	}
-	return script.Acquire(s.keys, g.ids, g.lease, wake, call)
+	return script.Acquire(g.semaphore.keys, g.ids, g.lease, wake, call)
 }
 
-// A sizedAttempt is for a seeker that does not know the size, and a call behind it does.
-type sizedAttempt struct {
-	*attempt
-	size lane.Size
+func (g *grant) Undo(wake scripts.Wake, _ lane.Call) scripts.Command[int64] {
+	g.asking = nil // it may have another grant by now, whose Permit it would keep alive
+	return script.GiveBack(g.semaphore.keys, g.ids, wake)
 }
 
-func (t *sizedAttempt) Take(wake scripts.Wake, candidate row.Candidate,
-	call lane.Call) scripts.Command[lane.Granted] {
-	g := t.grant
-	return script.AcquireSized(t.asking.semaphore.keys, g.ids, g.lease, t.size, wake, candidate, call)
-}
-
-func (t *attempt) Undo(wake scripts.Wake, _ lane.Call) scripts.Command[int64] {
-	return script.GiveBack(t.asking.semaphore.keys, t.grant.ids, wake)
-}
-
-func (t *attempt) Took(sent time.Time) error {
-	if err := t.grant.begin(sent); err != nil {
+func (g *grant) Took(sent time.Time) error {
+	a := g.asking
+	g.asking = nil
+	if err := g.begin(sent); err != nil {
 		return err
 	}
-	t.asking.got = newPermit(t.grant) // now: if the observer panics, it is found forgotten
+	a.got = newPermit(g) // now: if the observer panics, it is found forgotten
 	return nil
 }
 

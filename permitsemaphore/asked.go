@@ -11,7 +11,7 @@ import (
 func (g *grant) HoldsAs(id string) (key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.released || g.loss.Err() != nil || !slices.Contains(texts(g.ids), id) {
+	if g.overLocked() || !slices.Contains(texts(g.ids), id) {
 		return ""
 	}
 	return g.semaphore.counter.Key

@@ -46,7 +46,7 @@ func (g *grant) report() {
 	}
 	g.dropped = false // once
 	there := g.there
-	over, renewing := g.released || g.loss.Err() != nil, g.renewing && len(g.ids) > 0
+	over, renewing := g.overLocked(), g.renewing && len(g.ids) > 0
 	g.mu.Unlock()
 	if over {
 		return

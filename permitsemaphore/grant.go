@@ -24,7 +24,8 @@ import (
 type grant struct {
 	semaphore *Semaphore
 	set       *settings.Settings
-	first     string // of the ids, also when it has been released: what events call it by; none: it has no permits
+	asking    *asking // as long as it is asked for
+	first     string  // of the ids, also when it has been released: what events call it by; none: it has no permits
 	life.Hold
 	news     time.Time // before Redis was asked when it confirmed the ids
 	seen     int64     // what inspections was before that
@@ -187,18 +188,25 @@ func (g *grant) leave() {
 	}
 }
 
+// overLocked tells whether the grant was released or lost.
+func (g *grant) overLocked() bool { return g.released || g.loss.Err() != nil }
+
+// endAs ends the grant, without a command, in the way that the observer has kind for.
+func (g *grant) endAs(ctx context.Context, kind redlatch.EventKind) {
+	g.Ending().End(errs.Released)
+	g.leave()
+	g.Finish(ctx, kind, nil)
+}
+
 // Leave ends the grant without a command: its permits end with their lease, or are released by their ids.
 func (g *grant) Leave() {
 	g.mu.Lock()
-	over := g.released || g.loss.Err() != nil
+	over := g.overLocked()
 	g.released = g.released || !over
 	g.mu.Unlock()
-	if over {
-		return
+	if !over {
+		g.endAs(context.Background(), redlatch.EventLeft)
 	}
-	g.Ending().End(errs.Released)
-	g.leave()
-	g.Finish(context.Background(), redlatch.EventLeft, nil)
 }
 
 var _ holds.Hold = (*grant)(nil)

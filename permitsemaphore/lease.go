@@ -104,17 +104,17 @@ func (g *grant) Extend(ctx context.Context, lease time.Duration) error {
 	ids, lost, released := g.ids, g.loss.Err(), g.released
 	g.changed, g.owed = true, max(g.owed, owed(lease))
 	g.mu.Unlock()
+	var err error
 	switch {
 	case lost != nil:
-		over()
-		return lost
+		err = lost
 	case released:
-		over()
-		return fmt.Errorf("%w: the lease of a permit of %q cannot be updated any more", errs.Released,
+		err = fmt.Errorf("%w: the lease of a permit of %q cannot be updated any more", errs.Released,
 			g.semaphore.counter.Name)
-	case len(ids) == 0:
+	}
+	if err != nil || len(ids) == 0 {
 		over()
-		return nil
+		return err
 	}
 	sent := clock.Now()
 	if end := g.end(); !end.IsZero() && (lease == NoExpiry || sent.Add(lease).After(end)) {

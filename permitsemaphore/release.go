@@ -252,7 +252,5 @@ func (g *grant) letGone(ctx context.Context, ids []string, are bool) {
 	}
 	g.released = true // and keeps its last id, to be known by
 	g.mu.Unlock()
-	g.leave()
-	g.Ending().End(errs.Released)
-	g.Finish(ctx, redlatch.EventReleased, nil)
+	g.endAs(ctx, redlatch.EventReleased)
 }

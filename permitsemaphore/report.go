@@ -13,7 +13,7 @@ import (
 func (g *grant) Report(s *reporter.Snapshot) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.released || g.loss.Err() != nil || len(g.ids) == 0 {
+	if g.overLocked() || len(g.ids) == 0 {
 		return
 	}
 	left := max(0, g.ticket.TrustedUntil().Sub(clock.Now()))

@@ -47,10 +47,9 @@ func (k *seeker) Told(*observe.Hold) {}
 // Receive has nothing to take: permits that have moved are the seeker's already.
 func (k *seeker) Receive(any) {}
 
-func (k *seeker) Unstored() bool       { return false }
-func (k *seeker) Announces() bool      { return k.size != nil }
-func (k *seeker) Owed() time.Duration  { return 0 }
-func (k *seeker) Took(time.Time) error { return nil }
+func (k *seeker) Unstored() time.Duration { return 0 }
+func (k *seeker) Announces() bool         { return k.size != nil }
+func (k *seeker) Took(time.Time) error    { return nil }
 
 func (k *seeker) Take(wake scripts.Wake, candidate row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
 	switch key := k.counter.Key; {

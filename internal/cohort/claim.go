@@ -92,7 +92,7 @@ func (c Claim) Give(grant any, poll time.Duration) bool {
 	}
 	c.w.request.Grant = grant
 	c.w.serveLocked(nil)
-	q.removeLocked(0, 1)
+	q.waiters = slices.Delete(q.waiters, 0, 1)
 	q.headed = false
 	switch {
 	case len(q.waiters) == 0:

@@ -28,7 +28,7 @@ func TestAnOutageIsFoundOutOnceForAllWaiters(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				require.ErrorIs(t, queue.Wait(t.Context(), time.Second, attempt), down)
+				require.ErrorIs(t, queue.WaitFor(t.Context(), time.Second, nil, attempt), down)
 				require.LessOrEqual(t, time.Since(start), 20*time.Second)
 			})
 			synctest.Wait()
@@ -54,9 +54,9 @@ func TestAWaiterThatComesDuringAFailingAttemptAsksForItself(t *testing.T) {
 			return cohort.Verdict{Down: true}, down
 		}
 		var wg sync.WaitGroup
-		wg.Go(func() { require.ErrorIs(t, queue.Wait(t.Context(), time.Second, attempt), down) })
+		wg.Go(func() { require.ErrorIs(t, queue.WaitFor(t.Context(), time.Second, nil, attempt), down) })
 		time.Sleep(time.Second)
-		wg.Go(func() { require.NoError(t, queue.Wait(t.Context(), time.Second, attempt)) })
+		wg.Go(func() { require.NoError(t, queue.WaitFor(t.Context(), time.Second, nil, attempt)) })
 		wg.Wait()
 	})
 }

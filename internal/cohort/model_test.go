@@ -77,7 +77,7 @@ func (w *world) step(t *testing.T) {
 		}
 		w.cancelled = append(w.cancelled, cancel)
 		w.mu.Unlock()
-		go func() { _ = w.l.Wait(ctx, patience, w.attempt) }()
+		go func() { _ = w.l.WaitFor(ctx, patience, nil, w.attempt) }()
 	case dice < 65: // a waiter leaves
 		w.mu.Lock()
 		if n := len(w.cancelled); n > 0 {

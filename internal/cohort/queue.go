@@ -119,27 +119,15 @@ func (q *Queue) leave(w *waiter, call bool) (served bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	served = w.leaveLocked()
-	for i, other := range q.waiters {
-		if other != w {
-			continue
-		}
-		q.removeLocked(i, i+1)
+	if i := slices.Index(q.waiters, w); i >= 0 {
+		q.waiters = slices.Delete(q.waiters, i, i+1)
 		if i == 0 && q.headed {
 			q.called = q.called || call
 			q.promoteLocked()
 		}
-		break
 	}
 	q.admitLocked()
 	return served
-}
-
-// removeLocked takes waiters out and clears their places: the array behind the slice lives on while a waiter
-// is in it.
-func (q *Queue) removeLocked(from, to int) {
-	n := copy(q.waiters[from:], q.waiters[to:])
-	clear(q.waiters[from+n:])
-	q.waiters = q.waiters[:from+n]
 }
 
 func (q *Queue) promoteLocked() {
@@ -160,7 +148,7 @@ func (q *Queue) dismiss(number uint64, err error) {
 		q.waiters[n].serveLocked(err)
 		n++
 	}
-	q.removeLocked(0, n)
+	q.waiters = slices.Delete(q.waiters, 0, n)
 	q.called = true
 	q.promoteLocked()
 	q.admitLocked()

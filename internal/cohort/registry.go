@@ -61,10 +61,7 @@ func (r *Registry) Join(key Key, subscribe func(*Cohort) Subscriptions) (_ *Coho
 	c := r.cohorts[key]
 	if c == nil {
 		c = New(subscribe)
-		if r.cohorts == nil {
-			r.cohorts = map[Key]*Cohort{}
-		}
-		r.cohorts[key] = c
+		put(&r.cohorts, key, c)
 	}
 	c.users++
 	c.Candidacy.use()
@@ -83,6 +80,14 @@ func (r *Registry) part(key Key, c *Cohort, began time.Time) (left *Candidate) {
 	}
 	r.dropLocked(key, c)
 	return left
+}
+
+// put is m[key] = value for a map that may not be made yet.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }
 
 func (r *Registry) dropLocked(key Key, c *Cohort) {
@@ -199,14 +204,11 @@ func (r *Registry) All() []Sight {
 func (r *Registry) Yield(key Key, until time.Time, told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.windows == nil {
-		r.windows = map[hash]window{}
-	}
 	if len(r.windows) >= r.mostWindows { // and again when there are twice as many as are not over
 		maps.DeleteFunc(r.windows, func(_ hash, w window) bool { return time.Since(w.until) >= wantedFor })
 		r.mostWindows = 2 * max(len(r.windows), 8)
 	}
-	r.windows[key.hash] = window{until, told}
+	put(&r.windows, key.hash, window{until, told})
 }
 
 // Hold notes that holder has key from now on. If it Gives, calls of this process for key do not ask until
@@ -218,10 +220,7 @@ func (r *Registry) Hold(key Key, holder *Holder) {
 	if c := r.cohorts[key]; c != nil && !holder.Gives && r.givesLocked(key, false) {
 		c.Wake()
 	}
-	if r.holders == nil {
-		r.holders = map[hash]*Holder{}
-	}
-	r.holders[key.hash] = holder
+	put(&r.holders, key.hash, holder)
 }
 
 // Free notes that holder has key no more, or not for certain, and has given it to no waiter of this process.

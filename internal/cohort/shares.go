@@ -8,10 +8,7 @@ func (r *Registry) Share(key Key, owner any, asks bool) bool {
 	if asks && r.shares[key] != nil {
 		return false
 	}
-	if r.shares == nil {
-		r.shares = map[Key]any{}
-	}
-	r.shares[key] = owner
+	put(&r.shares, key, owner)
 	return true
 }
 

@@ -9,16 +9,10 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 )
 
-// Wait takes a place in the queue. It returns nil when attempt says Done, else the error of attempt or of
+// WaitFor takes a place in the queue. It returns nil when attempt says Done, else the error of attempt or of
 // ctx. Attempts are made on the caller's goroutine while it is the head. patience bounds the wait for the
-// confirmation of wake-ups; without a confirmation the queue polls.
-func (q *Queue) Wait(ctx context.Context, patience time.Duration,
-	attempt func(ctx context.Context) (Verdict, error)) error {
-	return q.WaitFor(ctx, patience, nil, attempt)
-}
-
-// WaitFor is Wait for a waiter that may also be given what it waits for. Then it returns nil too, and the
-// grant is in request.
+// confirmation of wake-ups; without a confirmation the queue polls. A waiter with a request may also be given
+// what it waits for: then WaitFor returns nil too, and the grant is in the request.
 func (q *Queue) WaitFor(ctx context.Context, patience time.Duration, request *Request,
 	attempt func(ctx context.Context) (Verdict, error)) error {
 	return q.wait(ctx, request, attempt, func() announcement {

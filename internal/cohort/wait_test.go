@@ -82,7 +82,7 @@ func (r *thing) give(l *cohort.Queue, n int) {
 // wait starts a waiter and returns where its result arrives.
 func (r *thing) wait(t *testing.T, l *cohort.Queue, ctx context.Context, who string) <-chan error {
 	result := make(chan error, 1)
-	go func() { result <- l.Wait(ctx, patience, r.attempt(t, who)) }()
+	go func() { result <- l.WaitFor(ctx, patience, nil, r.attempt(t, who)) }()
 	synctest.Wait() // it is in the queue, and asks or sleeps
 	return result
 }
@@ -111,7 +111,7 @@ func TestAHeadSleepsExactlyAsLongAsItsAttemptSaid(t *testing.T) {
 		r.sleep = 700 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		require.ErrorIs(t, l.Wait(ctx, patience, r.attempt(t, "a")), context.DeadlineExceeded)
+		require.ErrorIs(t, l.WaitFor(ctx, patience, nil, r.attempt(t, "a")), context.DeadlineExceeded)
 		require.Equal(t, []time.Duration{0, 700e6, 1400e6, 2100e6, 2800e6}, r.times)
 		require.Equal(t, 3*time.Second, time.Since(r.start))
 	})
@@ -146,7 +146,7 @@ func TestWakeUpsDuringAnAttemptAreFollowedByOneMore(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		require.Error(t, l.Wait(ctx, patience, r.attempt(t, "a")))
+		require.Error(t, l.WaitFor(ctx, patience, nil, r.attempt(t, "a")))
 		require.Equal(t, []time.Duration{0, time.Second}, r.times)
 	})
 }
@@ -165,7 +165,7 @@ func TestTheFirstAttemptWaitsForTheConfirmationOfWakeUpsButNotLongerThanPatience
 	synctest.Test(t, func(t *testing.T) {
 		never := make(chan struct{})
 		l, r := cohort.NewQueue(func() <-chan struct{} { return never }), newThing(1)
-		require.NoError(t, l.Wait(t.Context(), patience, r.attempt(t, "a")))
+		require.NoError(t, l.WaitFor(t.Context(), patience, nil, r.attempt(t, "a")))
 		require.Equal(t, []time.Duration{patience}, r.times)
 	})
 }
@@ -194,7 +194,7 @@ func TestAQueueWithoutWakeUpsPolls(t *testing.T) {
 		l, r := cohort.NewQueue(nil), newThing(0)
 		r.sleep = time.Second
 		time.AfterFunc(1500*time.Millisecond, func() { r.mu.Lock(); r.units = 1; r.mu.Unlock() })
-		require.NoError(t, l.Wait(t.Context(), patience, r.attempt(t, "a")))
+		require.NoError(t, l.WaitFor(t.Context(), patience, nil, r.attempt(t, "a")))
 		require.Equal(t, []time.Duration{0, time.Second, 2 * time.Second}, r.times)
 	})
 }
@@ -247,7 +247,7 @@ func TestOneAttemptCanServeAllWaitersThatWereThereWhenItBegan(t *testing.T) {
 			return cohort.Verdict{Done: true, All: true}, nil
 		}
 		results := make(chan error, 5)
-		enter := func() { go func() { results <- l.Wait(t.Context(), patience, attempt) }(); synctest.Wait() }
+		enter := func() { go func() { results <- l.WaitFor(t.Context(), patience, nil, attempt) }(); synctest.Wait() }
 		for range 4 {
 			enter()
 		}
@@ -354,16 +354,16 @@ func TestAHeadThatLeavesBeforeItsFirstAttemptLeavesThatAttemptToItsSuccessor(t *
 	synctest.Test(t, func(t *testing.T) {
 		l, r := cohort.NewQueue(confirmed), newThing(1)
 		r.sleep = time.Hour
-		require.NoError(t, l.Wait(t.Context(), patience, r.attempt(t, "first"))) // the schedule is now an hour ahead
+		require.NoError(t, l.WaitFor(t.Context(), patience, nil, r.attempt(t, "first"))) // the schedule is now an hour ahead
 		r.give(l, 1)
 		broken := errors.New("broken")
 		r.err = broken
-		require.ErrorIs(t, l.Wait(t.Context(), patience, r.attempt(t, "failing")), broken) // consumed the wake-up
+		require.ErrorIs(t, l.WaitFor(t.Context(), patience, nil, r.attempt(t, "failing")), broken) // consumed the wake-up
 		r.err = nil
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.ErrorIs(t, l.Wait(over, patience, r.attempt(t, "over")), context.Canceled)
-		require.NoError(t, l.Wait(t.Context(), patience, r.attempt(t, "last")))
+		require.ErrorIs(t, l.WaitFor(over, patience, nil, r.attempt(t, "over")), context.Canceled)
+		require.NoError(t, l.WaitFor(t.Context(), patience, nil, r.attempt(t, "last")))
 		require.Zero(t, time.Since(r.start), "the last one slept through a wake-up that no attempt had answered")
 	})
 }
@@ -378,7 +378,7 @@ func TestAnAttemptThatPanicsDoesNotBlockTheQueue(t *testing.T) {
 				go func() {
 					defer close(over)
 					defer func() { _ = recover() }() // as an HTTP server does
-					_ = l.Wait(t.Context(), patience, func(context.Context) (cohort.Verdict, error) {
+					_ = l.WaitFor(t.Context(), patience, nil, func(context.Context) (cohort.Verdict, error) {
 						if attempts++; attempts == 2 {
 							end()
 						}

@@ -18,94 +18,77 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 	var wake scripts.Wake
 	if try.Announces() || k != nil {
 		if wake, err = c.wake(ctx, outage, false); err != nil {
-			k.unsent()
+			k.answered(false, false)
 			return got, receipt, err
 		}
 	}
 	call := c.Session.BorrowLane(c.Key)
 	take, drawn, returned := try.Take(wake, k.called(), call), clock.Now(), false
 	// A hook of the client may panic on this goroutine, and the lane would be lent for ever
-	defer raise.Unless(&returned, func() {
-		k.failed()
-		go c.revoke(try, take, call, &delivery.Failure{Doubt: true, Sent: drawn}, k)
-	})
+	defer raise.Unless(&returned, func() { c.revoke(try, take, call, &delivery.Failure{Doubt: true, Sent: drawn}, k) })
 	limit := delivery.Limit{Outage: outage, Patient: true}
-	if !try.Unstored() {
+	if try.Unstored() == 0 {
 		limit.Memory = resendWithin
 	}
 	got, receipt, err = delivery.Deliver(ctx, c.Session.Dispatch, take, limit)
-	// Nil: it is known what it has taken, and a copy of the command cannot take anything any more
-	var doubt *delivery.Failure
+	// of a copy that is still on its way, and could take something
+	doubt := &delivery.Failure{Doubt: receipt.Doubt, Sent: receipt.Sent}
 	switch {
 	case err != nil:
-		if failure := delivery.AsFailure(err); failure.Doubt {
-			doubt = failure
-		}
-	case !receipt.Doubt:
-	// A copy that is still on its way may find enough by now, and nothing would give back what it takes
-	case !got.Served:
-		got, doubt = lane.Granted{Again: -1}, &delivery.Failure{Doubt: true, Sent: receipt.Sent}
-	case try.Unstored():
+		got, doubt = lane.Granted{}, delivery.AsFailure(err)
+	case !got.Served && receipt.Doubt: // it may find enough by now, and nothing would give back what it takes
+		got = lane.Granted{Again: -1}
+	case try.Unstored() == 0: // it answers the same
+		doubt.Doubt = false
+	case receipt.Doubt:
 		if _, err = c.fence(ctx, call, outage); err != nil {
-			doubt = &delivery.Failure{Doubt: true, Sent: receipt.Sent}
+			got = lane.Granted{}
 		}
+		doubt.Doubt = err != nil
 	}
 	returned = true
-	switch {
-	case doubt != nil:
-		k.failed()
-		go c.revoke(try, take, call, doubt, k)
-	case err != nil:
-		c.Session.ReturnLane(c.Key, call)
-		k.unsent()
-	default:
-		c.Session.ReturnLane(c.Key, call)
-		k.answered(got.Served)
+	if doubt.Doubt {
+		c.revoke(try, take, call, doubt, k)
+		return got, receipt, err
 	}
-	if err != nil {
-		got = lane.Granted{}
-	}
+	c.Session.ReturnLane(c.Key, call)
+	k.answered(err == nil, got.Served)
 	return got, receipt, err
 }
 
-// revoke undoes an attempt in doubt, returns its lane, and takes its candidate out of the process
-// queue.
+// revoke undoes an attempt in doubt in the background, and then returns its lane, and takes its candidate out
+// of the process queue.
 func (c *Counter) revoke(try Attempt, take scripts.Command[lane.Granted], call lane.Call, doubt *delivery.Failure,
 	k *candidate) {
+	k.failed()
 	over := func() {
 		c.Session.ReturnLane(c.Key, call)
 		k.leave()
 	}
-	if got, known := delivery.Result(doubt, take); known && !got.Served {
-		over()
-		return
+	owed, end := try.Unstored(), doubt.Sent.Add(settleWithin)
+	if owed > 0 { // however long ago it was sent: the caller may have been patient for longer than any lane remembers
+		end = clock.Now().Add(max(owed, settleWithin))
 	}
-	// However long ago it was sent: the caller may have been patient for longer than the server remembers
-	if try.Unstored() {
-		c.SettleFor(try.Owed(), func(ctx context.Context) error {
+	undo := func(ctx context.Context) error {
+		if owed > 0 {
 			if _, err := c.fence(ctx, call, settleAttempt); err != nil {
 				return err
 			}
-			return c.undo(ctx, try, call)
-		}, over)
-		return
-	}
-	c.settle(doubt.Sent.Add(settleWithin), func(ctx context.Context) error {
-		if err := c.undo(ctx, try, call); err != nil {
-			return err
 		}
-		if forgotten(doubt.Sent) { // it would not know what to give back
+		wake, err := c.Wake(ctx)
+		if err == nil {
+			_, err = sendAgain(ctx, c, try.Undo(wake, after(call)))
+		}
+		if err == nil && owed == 0 && forgotten(doubt.Sent) { // it would not know what to give back
 			return errForgotten
 		}
-		return nil
-	}, over)
-}
-
-// undo gives back what an attempt has taken.
-func (c *Counter) undo(ctx context.Context, try Attempt, call lane.Call) error {
-	wake, err := c.Wake(ctx)
-	if err == nil {
-		_, err = sendAgain(ctx, c, try.Undo(wake, after(call)))
+		return err
 	}
-	return err
+	go func() {
+		if got, known := delivery.Result(doubt, take); known && !got.Served {
+			over()
+			return
+		}
+		c.settle(end, undo, over)
+	}()
 }

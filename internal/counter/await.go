@@ -60,7 +60,7 @@ func (c *Counter) open(ctx context.Context, set *settings.Settings,
 	queue, part := c.join(ctx, cohort.KeyFor(c.Key, string(c.kind)+" "+sight.Round), set.Poll)
 	defer part()
 	queue.Note(stillClosed)
-	err = queue.Wait(ctx, set.Poll, func(ctx context.Context) (cohort.Verdict, error) {
+	err = queue.WaitFor(ctx, set.Poll, nil, func(ctx context.Context) (cohort.Verdict, error) {
 		sight, err := look(delivery.Watched(ctx, queue.Note))
 		if err == nil && sight.Err != nil {
 			return cohort.Verdict{Down: true}, &opening{sight.Err}

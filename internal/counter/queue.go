@@ -47,8 +47,8 @@ func told(queue *cohort.Cohort, message string) {
 }
 
 // A candidate is the part of an attempt that concerns the process queue: the identity that stands there when
-// the attempt was refused. It is nil where the process would not hear that it is told to ask. One of
-// answered, unsent and failed ends it.
+// the attempt was refused. It is nil where the process would not hear that it is told to ask. One of answered
+// and failed ends it.
 type candidate struct {
 	counter *Counter
 	of      *cohort.Candidacy
@@ -74,26 +74,18 @@ func (k *candidate) called() row.Candidate {
 	return k.args
 }
 
-// answered is for an attempt whose outcome is known.
-func (k *candidate) answered(served bool) {
-	switch {
-	case k == nil:
-	case served:
+// answered is for an attempt whose outcome is known: whether it was executed, and has served its seeker.
+func (k *candidate) answered(executed, served bool) {
+	if k == nil {
+		return
+	}
+	at := int64(0)
+	if executed {
+		at = 1 // permits are told and not handed over, so the time of the entry is of no use
+	}
+	if served {
 		k.of.Won(k.Candidate)
-	default:
-		k.refused(1) // permits are told and not handed over, so the time of the entry is of no use
-	}
-}
-
-// unsent is for an attempt that was not executed.
-func (k *candidate) unsent() {
-	if k != nil {
-		k.refused(0)
-	}
-}
-
-func (k *candidate) refused(at int64) {
-	if k.of.Refused(k.Candidate, time.Time{}, at) {
+	} else if k.of.Refused(k.Candidate, time.Time{}, at) {
 		go k.leave()
 	}
 }

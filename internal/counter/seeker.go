@@ -40,17 +40,15 @@ type Attempt interface {
 	Take(wake scripts.Wake, as row.Candidate, call lane.Call) scripts.Command[lane.Granted]
 	Undo(wake scripts.Wake, call lane.Call) scripts.Command[int64] // gives back all that Take has taken
 
-	// Unstored tells how the server remembers a Take. Where it is false, the lane has the answer, and the
-	// Undo of the attempt settles the Take in the lane. Where it is true, only what the Take took shows that
-	// it was executed. A copy of the command could then be executed after the Undo, and take permits for a
-	// call that has ended. So the Take is fenced first: after the fence no copy of it has an effect, and the
-	// Undo finds all that it took. For the same reason a success is believed only behind a fence when a copy
-	// may still be on its way.
-	Unstored() bool
+	// Unstored tells how the server remembers a Take. Where it is 0, the lane has the answer, and the Undo of
+	// the attempt settles the Take in the lane. Else only what the Take took shows that it was executed. A copy
+	// of the command could then be executed after the Undo, and take permits for a call that has ended. So the
+	// Take is fenced first: after the fence no copy of it has an effect, and the Undo finds all that it took;
+	// it is repeated for so long, or the usual time if that is longer. For the same reason a success is
+	// believed only behind a fence when a copy may still be on its way.
+	Unstored() (owed time.Duration)
 
 	Announces() bool // the Take may wake other waiters, and needs the message for it also where there is no candidate
-
-	Owed() time.Duration // for how long the Undo of an unstored one is repeated; the usual time if that is longer
 
 	Took(sent time.Time) error // tells the seeker, on its goroutine, that it was served; an error is the acquisition's
 }

@@ -137,9 +137,8 @@ func (s *seeker) Abandon()                                {}
 func (s *seeker) Owner() string                           { return "" }
 func (s *seeker) Told(*observe.Hold)                      {}
 func (s *seeker) Receive(any)                             {}
-func (s *seeker) Unstored() bool                          { return false }
+func (s *seeker) Unstored() time.Duration                 { return 0 }
 func (s *seeker) Announces() bool                         { return false }
-func (s *seeker) Owed() time.Duration                     { return 0 }
 func (s *seeker) Took(time.Time) error                    { return nil }
 
 func (s *seeker) Take(_ scripts.Wake, _ row.Candidate, call lane.Call) scripts.Command[lane.Granted] {
