@@ -31,23 +31,24 @@ func (c *Counter) attempt(ctx context.Context, try Attempt, outage time.Duration
 		limit.Memory = resendWithin
 	}
 	got, receipt, err = delivery.Deliver(ctx, c.Session.Dispatch, take, limit)
-	// of a copy that is still on its way, and could take something
-	doubt := &delivery.Failure{Doubt: receipt.Doubt, Sent: receipt.Sent}
+	// Nil: it is known what it has taken, and a copy of the command cannot take anything any more
+	var doubt *delivery.Failure
 	switch {
 	case err != nil:
-		got, doubt = lane.Granted{}, delivery.AsFailure(err)
-	case !got.Served && receipt.Doubt: // it may find enough by now, and nothing would give back what it takes
-		got = lane.Granted{Again: -1}
-	case try.Unstored() == 0: // it answers the same
-		doubt.Doubt = false
-	case receipt.Doubt:
-		if _, err = c.fence(ctx, call, outage); err != nil {
-			got = lane.Granted{}
+		got = lane.Granted{}
+		if failure := delivery.AsFailure(err); failure.Doubt {
+			doubt = failure
 		}
-		doubt.Doubt = err != nil
+	// A copy that is still on its way may find enough by now, and nothing would give back what it takes
+	case receipt.Doubt && !got.Served:
+		got, doubt = lane.Granted{Again: -1}, &delivery.Failure{Doubt: true, Sent: receipt.Sent}
+	case receipt.Doubt && try.Unstored() > 0:
+		if _, err = c.fence(ctx, call, outage); err != nil {
+			got, doubt = lane.Granted{}, &delivery.Failure{Doubt: true, Sent: receipt.Sent}
+		}
 	}
 	returned = true
-	if doubt.Doubt {
+	if doubt != nil {
 		c.revoke(try, take, call, doubt, k)
 		return got, receipt, err
 	}

@@ -52,7 +52,7 @@ var mutants = []mutant{
 	{"waiters believe in messages", []edit{{"internal/cohort/schedule.go",
 		"return max(minSleep, poll-jitter.Below(poll/10+1))", "return 40 * poll"}}, []string{"stall"}, unitTest{}},
 	{"a cancelled acquisition is not undone", []edit{{"internal/counter/attempt.go",
-		"\t\tgo c.revoke(try, take, call, doubt, k)\n", ""}}, []string{"conservation", "stall"}, unitTest{}},
+		"\t\tc.revoke(try, take, call, doubt, k)\n", ""}}, []string{"conservation", "stall"}, unitTest{}},
 	{"a late copy of the end of a streak passes the lock on under its holder", []edit{{"internal/baselock/remote.go",
 		"\t\tto := next.subject(1, next.first.set.FirstLease())\n", "\t\tnext.id = t.id\n\t\tto := next.subject(1, next.first.set.FirstLease())\n"}}, []string{"exclusion", "late loss"}, unitTest{}},
 	{"tokens are issued twice", []edit{{"internal/scripts/fencedlock/issue.lua",
