@@ -45,30 +45,19 @@ func (b *blocked) Unwrap() error { return b.err }
 
 func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	c.busy = inOrder
-	if c.Try || !c.queues(ctx) {
+	// A call whose context carries a member would wait for itself.
+	if c.queued = !c.Try && c.lock.whole && !c.Carries(ctx); !c.queued {
 		return c.rounds(ctx, quorum.Before{})
 	}
-	waited, held, _ := c.Bases[0].Session.Cohorts.Busy(c.Line, false)
-	if !waited && !held {
-		c.busy = c.wanted()
-	}
-	if !waited && !held && c.busy == inOrder {
-		if h, err := c.first(ctx); h != nil || err != nil {
-			return h, err
+	if waited, held, _ := c.Bases[0].Session.Cohorts.Busy(c.Line, false); !waited && !held {
+		// A member that others have or wait for, most likely, is waited for first: all would be asked for in vain.
+		if c.busy = slices.IndexFunc(c.Bases, (*baselock.Base).Wanted); c.busy == inOrder {
+			if h, err := c.first(ctx); h != nil || err != nil {
+				return h, err
+			}
 		}
 	}
 	return c.wait(ctx)
-}
-
-// wanted is the first member that other processes most likely have or wait for, or inOrder. The call waits
-// for that one first: it would ask for all of them in vain.
-func (c *call) wanted() int {
-	for i, base := range c.Bases {
-		if base.Wanted() {
-			return i
-		}
-	}
-	return inOrder
 }
 
 // first asks once for all members, if one script can take them, before the call takes a place in the local

@@ -29,7 +29,7 @@ func (c *call) round(ctx context.Context) *round {
 	return &round{call: c, ctx: ctx, start: time.Now(), heeds: !c.Try, got: make([]bool, len(c.lock.members))}
 }
 
-// inOrder is a round in which no member is known to be busy.
+// inOrder is the place of a busy member where none is known to be busy.
 const inOrder = -1
 
 // run takes all members.

@@ -3,6 +3,7 @@ package multilock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,9 +37,7 @@ func (l *Lock) meet() {
 			l.whole = false
 			continue
 		}
-		for _, part := range []string{" ", base.Session.ID, string(base.Kind.Label), base.Key} {
-			kind.WriteString(part)
-		}
+		fmt.Fprint(&kind, " ", base.Session.ID, base.Kind.Label, base.Key)
 	}
 	if l.whole {
 		l.of.Line = cohort.KeyFor(l.of.Bases[0].Key, string(redlatch.KindMultiLock)+kind.String())
@@ -56,13 +55,6 @@ func ours(m redlatch.Locker, packages ...string) bool {
 	}
 	name, in := strings.CutPrefix(t.Elem().PkgPath(), module+"/")
 	return in && slices.Contains(packages, name)
-}
-
-// queues tells whether the call waits behind others of its process. One whose context carries a member would
-// wait for itself.
-func (c *call) queues(ctx context.Context) bool {
-	c.queued = c.lock.whole && !c.Carries(ctx)
-	return c.queued
 }
 
 // wait takes a place in the queue. The first in it makes rounds.

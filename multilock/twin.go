@@ -11,10 +11,7 @@ import (
 // clients show it. To Redis each client is somebody else, so the call would wait for its own hold until its
 // context ends.
 func (l *Lock) apart() error {
-	all := l.of.Bases
-	if !l.whole {
-		all = l.standOn(nil)
-	}
+	all := l.standOn(nil)
 	if !slices.ContainsFunc(all, func(b *baselock.Base) bool { return b.Session != all[0].Session }) {
 		return nil
 	}

@@ -13,7 +13,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, c.Over(ctx, err, nil)
 	}
-	carried := quorum.Carried(ctx)
+	c.carried = quorum.Carried(ctx)
 	c.again = c.Carries(ctx)
 	if !c.again {
 		waited, held, _ := c.Bases[0].Session.Cohorts.Busy(c.Line, false)
@@ -23,21 +23,19 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 				return nil, err
 			}
 		case waited, (held || c.lock.contended.Load()) && !c.Try:
-			return c.wait(ctx, carried, nil)
+			return c.wait(ctx, nil)
 		}
 	}
-	r := c.round(ctx, carried, quorum.Before{}, nil)
+	r := c.round(ctx, quorum.Before{}, nil)
 	switch {
 	case r.hold != nil:
 		return r.hold, nil
-	case r.instant && ctx.Err() == nil:
-		return nil, r.err
 	case ctx.Err() != nil:
 		return nil, c.Over(ctx, ctx.Err(), r.known())
-	case c.Try:
+	case r.instant, c.Try:
 		return nil, r.err
 	}
-	return c.wait(ctx, carried, &r)
+	return c.wait(ctx, &r)
 }
 
 // behind is for a try while other calls of this process wait, which it must not overtake. It returns what

@@ -17,8 +17,8 @@
 // that it sends later joins the hold or is given back. A re-entry that is made before then asks that server
 // when it has answered, so that it comes to stand on the same servers. The hold is valid for the lease,
 // counted from just before the servers were asked, less an allowance for the drift of their clocks: one
-// percent of the lease plus 2 ms, and 10 ms at least. Without [redlatch.WithLease] each server's lease is the watchdog timeout
-// and is renewed on its own; the hold goes on while a majority is renewed.
+// percent of the lease plus 2 ms, and 10 ms at least. Without [redlatch.WithLease] each server's lease is the
+// watchdog timeout and is renewed on its own; the hold goes on while a majority is renewed.
 //
 // The first server decides whose turn it is. There a waiter stands in the queue in which the waiters of
 // package rlock stand. A release hands the first server's grant to one process, which then asks the others.

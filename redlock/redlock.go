@@ -145,8 +145,9 @@ func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error,
 // grants the lock later joins the hold that has it by then.
 type call struct {
 	quorum.Call
-	lock  *Lock
-	again bool // its context carries the lock, so waiting behind others would be waiting for itself
+	lock    *Lock
+	carried []*quorum.Hold // those in force that its context carries
+	again   bool           // its context carries the lock, so waiting behind others would be waiting for itself
 }
 
 func (l *Lock) resolve(opts []redlatch.Option, try bool) (*call, error) {

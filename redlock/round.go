@@ -50,10 +50,9 @@ type answer struct {
 // background.
 type round struct {
 	*call
-	carried []*quorum.Hold
-	start   time.Time
-	vote    *vote // nil: the chair is asked as the others are
-	chair   int
+	start time.Time
+	vote  *vote // nil: the chair is asked as the others are
+	chair int
 
 	// The context of the caller ends the round, but not the attempts that go on after it: servers that have not
 	// answered by then are to join the hold.
@@ -73,9 +72,9 @@ type round struct {
 // round makes a round. If an attempt has panicked by the time it is decided, round gives back what was
 // granted and panics with the same value. before holds if the round gets the lock. With a vote the chair is
 // not asked: the vote is its answer, if that is known.
-func (c *call) round(ctx context.Context, carried []*quorum.Hold, before quorum.Before, v *vote) result {
+func (c *call) round(ctx context.Context, before quorum.Before, v *vote) result {
 	n := len(c.lock.nodes)
-	r := &round{call: c, carried: carried, start: time.Now(), vote: v, chair: c.lock.chair(),
+	r := &round{call: c, start: time.Now(), vote: v, chair: c.lock.chair(),
 		answers: make(chan answer, n), heard: make([]bool, n), errs: make([]*NodeError, n)}
 	r.asking, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	r.follows = context.AfterFunc(ctx, r.stop)
@@ -193,7 +192,7 @@ func (r *round) ask(i int) {
 	r.pending++
 	n := r.lock.nodes[i]
 	var a answer
-	raise.Go(func() { a = r.askInTurn(r.asking, n, r.carried) }, func(raised *raise.Panic) {
+	raise.Go(func() { a = r.askInTurn(r.asking, n) }, func(raised *raise.Panic) {
 		if a.raised = raised; raised != nil {
 			a.err = &NodeError{Node: n.label, Err: raised}
 		}
@@ -356,8 +355,8 @@ func (r *round) failures() (failures []error) {
 // waits for that answer. If the outer hold has ended by then, it also waits until the grant is given back,
 // because the node would refuse the re-entry otherwise. This may take two node timeouts for each outer hold
 // that the node has not answered: one for its attempt and one for giving back.
-func (c *call) askInTurn(ctx context.Context, n node, carried []*quorum.Hold) answer {
-	for _, outer := range carried {
+func (c *call) askInTurn(ctx context.Context, n node) answer {
+	for _, outer := range c.carried {
 		if awaits := outer.Awaits(n.key()); awaits != nil {
 			select {
 			case <-awaits:

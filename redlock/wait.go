@@ -43,9 +43,8 @@ func (c *call) nextWithout() time.Time {
 // makes rounds.
 type waiter struct {
 	*call
-	carried []*quorum.Hold
-	queue   *cohort.Cohort
-	got     *quorum.Hold
+	queue *cohort.Cohort
+	got   *quorum.Hold
 
 	vote    *vote     // nil: it waits for none
 	voting  time.Time // since when it waits for the vote
@@ -58,8 +57,8 @@ type waiter struct {
 }
 
 // wait takes a place in the local queue. last is what a round before the wait came to; nil if there was none.
-func (c *call) wait(ctx context.Context, carried []*quorum.Hold, last *result) (*quorum.Hold, error) {
-	w := &waiter{call: c, carried: carried, pause: pauses(), without: c.nextWithout()}
+func (c *call) wait(ctx context.Context, last *result) (*quorum.Hold, error) {
+	w := &waiter{call: c, pause: pauses(), without: c.nextWithout()}
 	var request *cohort.Request
 	if c.again {
 		w.queue, w.due = &cohort.Cohort{Queue: cohort.NewQueue(nil)}, time.Now().Add(w.pause())
@@ -113,7 +112,7 @@ func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 	if v != nil && !v.isKnown() {
 		v.probe(ctx, w.queue.Wake)
 	}
-	r := w.round(ctx, w.carried, quorum.Before{Alone: w.yielded, Kept: w.queue.ClosedSince()}, v)
+	r := w.round(ctx, quorum.Before{Alone: w.yielded, Kept: w.queue.ClosedSince()}, v)
 	w.yielded, w.due, w.without = false, time.Now().Add(w.pause()), w.nextWithout()
 	if v != nil && v.used {
 		w.vote = nil
