@@ -14,18 +14,13 @@ import (
 const grace = time.Second
 
 // Forgotten is called when the Permit is unreachable. The last use of a Permit may be to say its ids, to
-// calls that are under way at that moment or about to begin; so what was told its ids is looked at a while
+// calls that are under way at that moment or about to begin; so the grant is looked at a while after that, and
 // after the last of them.
 func (g *grant) Forgotten(there *holds.Place) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.dropped, g.there = true, there
-	if g.shown {
-		g.lookLaterLocked()
-		g.mu.Unlock()
-		return
-	}
-	g.mu.Unlock()
-	g.report()
+	g.lookLaterLocked()
 }
 
 func (g *grant) lookLaterLocked() {

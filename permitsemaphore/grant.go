@@ -63,8 +63,8 @@ func newGrant(s *Semaphore, set *settings.Settings, ids []string) *grant {
 	if len(ids) > 0 {
 		first = ids[0]
 	}
-	g := &grant{semaphore: s, set: set, ids: ids, first: first, changing: make(chan struct{}, 1), lease: set.FirstLease(),
-		seen: inspections.Load()}
+	g := &grant{semaphore: s, set: set, ids: ids, first: first, changing: make(chan struct{}, 1),
+		lease: set.FirstLease(), seen: inspections.Load()}
 	switch {
 	case set.NoExpiry:
 		g.lease = NoExpiry

@@ -65,24 +65,19 @@ func (c *Call) Hold(since time.Time, members []holds.Member, streak *Streak, lat
 // Add puts one more member under the hold, or under the one to which that was handed on. It reports false
 // when that hold is over, or is being handed on at this moment; the member is the caller's then.
 func (h *Hold) Add(m holds.Member) bool {
-	current, added := h.add(m)
-	if added {
-		m.Ending().Bequeath(current)
-	}
-	return added
-}
-
-func (h *Hold) add(m holds.Member) (current *Hold, added bool) {
-	if s := h.streak; s != nil {
-		h = s.current.Load()
+	if h.streak != nil {
+		h = h.streak.current.Load()
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.retired || h.loss.Err() != nil {
-		return nil, false
+	kept := h.keptLocked()
+	if kept {
+		h.members = append(h.members, m)
 	}
-	h.members = append(h.members, m)
-	return h, true
+	h.mu.Unlock()
+	if kept {
+		m.Ending().Bequeath(h)
+	}
+	return kept
 }
 
 // Local tells whether the hold came from another one of this process without a command.
@@ -95,8 +90,10 @@ func (h *Hold) Awaits(key any) <-chan struct{} { return h.late[key] }
 func (h *Hold) standsOn() (members []holds.Member, kept bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.members, !h.retired && h.loss.Err() == nil
+	return h.members, h.keptLocked()
 }
+
+func (h *Hold) keptLocked() bool { return !h.retired && h.loss.Err() == nil }
 
 func (h *Hold) kept() bool {
 	_, kept := h.standsOn()
