@@ -84,7 +84,7 @@ func TestASessionGoesWithItsLastUserAndTheNextIsSomebodyElse(t *testing.T) {
 		// Everything that a session starts has been in use: workers, a line, the hub, a lane.
 		require.NoError(t, s.Dispatch.Do(t.Context(), "k", redis.NewIntCmd(context.Background(), "incr", "k"), 0))
 		line, _, part := s.Join(cohort.KeyFor("k", "lock"), session.Channels{Releases: "channel"})
-		require.NoError(t, line.Wait(t.Context(), time.Second, done))
+		require.NoError(t, line.WaitFor(t.Context(), time.Second, nil, done))
 		part()
 		s.ReturnLane("k", s.BorrowLane("k"))
 		return weak.Make(s), s.ID
@@ -230,7 +230,7 @@ func TestALineIsOpenAsLongAsSomebodyIsInIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	asked, left := make(chan struct{}, 10), make(chan error)
 	go func() {
-		left <- first.Wait(ctx, time.Second, func(context.Context) (cohort.Verdict, error) {
+		left <- first.WaitFor(ctx, time.Second, nil, func(context.Context) (cohort.Verdict, error) {
 			asked <- struct{}{}
 			return cohort.Verdict{Sleep: time.Hour}, nil
 		})
