@@ -85,12 +85,8 @@ func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string,
 	if chosen := s.publish.chosen.Load(); chosen != nil { // the common case allocates nothing
 		return *chosen, nil
 	}
-	asking := ctx
-	if outage > 0 { // else it is asked once, for as long as ctx lasts
-		var cancel context.CancelFunc
-		asking, cancel = context.WithTimeout(ctx, outage)
-		defer cancel()
-	}
+	asking, cancel := context.WithTimeout(ctx, outage)
+	defer cancel()
 	for pauses := (delivery.Pauses{}); ; {
 		command, err := s.Publish(asking)
 		switch {
@@ -113,16 +109,10 @@ func (s *Session) PublishFor(ctx context.Context, outage time.Duration) (string,
 
 // PublishWithin is PublishFor for what has to happen although ctx may have ended.
 func (s *Session) PublishWithin(ctx context.Context, d time.Duration) (string, error) {
-	if chosen := s.publish.chosen.Load(); chosen != nil { // the common case needs no timer
+	if chosen := s.publish.chosen.Load(); chosen != nil { // the common case allocates nothing
 		return *chosen, nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
-	defer cancel()
-	publish, err := s.PublishFor(ctx, d)
-	if err != nil { // also where its own time is over
-		err = delivery.Unavailable(err)
-	}
-	return publish, err
+	return s.PublishFor(context.WithoutCancel(ctx), d)
 }
 
 // KnowsListeners tells whether one server knows all subscribers of a channel. It does not on a cluster

@@ -1,6 +1,7 @@
 package wakeup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,7 +111,7 @@ func (l *conn) write(ctx context.Context, via Client) {
 				l.reading(ps)
 			}
 		}
-		l.rest()
+		h.change(func() { l.busy = false })
 	}
 }
 
@@ -161,24 +162,9 @@ func (l *conn) reading(ps *redis.PubSub) {
 	h.poke()
 }
 
-// rest says that the writer is free.
-func (l *conn) rest() {
-	h := l.shard.hub
-	h.mu.Lock()
-	l.busy = false
-	h.mu.Unlock()
-	h.poke()
-}
-
 // fail asks the manager to give the connection up.
 func (l *conn) fail(err error) {
-	h := l.shard.hub
-	h.mu.Lock()
-	if l.err == nil {
-		l.err = err
-	}
-	h.mu.Unlock()
-	h.poke()
+	l.shard.hub.change(func() { l.err = cmp.Or(l.err, err) })
 }
 
 // hookFailed notes a panic of a hook, and gives the connection up. go-redis runs hooks only while it opens a

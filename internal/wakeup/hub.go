@@ -216,16 +216,19 @@ func (h *Hub) poke() {
 	}
 }
 
+// change changes what the manager goes by, and has it look.
+func (h *Hub) change(f func()) {
+	h.mu.Lock()
+	f()
+	h.mu.Unlock()
+	h.poke()
+}
+
 // spawnLocked runs f on a goroutine that the manager outlives.
 func (h *Hub) spawnLocked(f func()) {
 	h.live++
 	go func() {
-		defer func() {
-			h.mu.Lock()
-			h.live--
-			h.mu.Unlock()
-			h.poke()
-		}()
+		defer h.change(func() { h.live-- })
 		f()
 	}()
 }

@@ -155,8 +155,6 @@ func (h *Hub) reloadLocked() {
 		if p := raise.Run(h.cfg.Reload); p != nil {
 			h.hookFailed(p)
 		}
-		h.mu.Lock()
-		h.reloading = false
-		h.mu.Unlock()
+		h.change(func() { h.reloading = false })
 	})
 }
