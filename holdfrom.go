@@ -30,7 +30,7 @@ func HoldFrom(ctx context.Context, lock Locker) (*Hold, bool) {
 	if is == nil {
 		return nil, false
 	}
-	for inner, keep := range holds.CarriedBy(ctx) {
+	for inner, keep := range holds.Carried(ctx) {
 		if h, public := keep.(*Hold); public && is(inner) && h.Valid() {
 			return h, true
 		}

@@ -230,14 +230,13 @@ func Outage(ctx context.Context, err error) bool { return ctx.Err() == nil && Fa
 
 // Failed tells whether err is a Failure.
 func Failed(err error) bool {
-	var f *Failure
-	return errors.As(err, &f)
+	_, is := errors.AsType[*Failure](err)
+	return is
 }
 
 // AsFailure finds the Failure in an error of Deliver.
 func AsFailure(err error) *Failure {
-	var f *Failure
-	if errors.As(err, &f) {
+	if f, is := errors.AsType[*Failure](err); is {
 		return f
 	}
 	return &Failure{Err: err}

@@ -134,19 +134,9 @@ func (c *carrier) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// Carried yields the holds that ctx carries, the innermost first.
-func Carried(ctx context.Context) iter.Seq[Hold] {
-	return func(yield func(Hold) bool) {
-		for hold := range CarriedBy(ctx) {
-			if !yield(hold) {
-				return
-			}
-		}
-	}
-}
-
-// CarriedBy is Carried with what keeps each hold alive: the public hold, nil of one that was lent.
-func CarriedBy(ctx context.Context) iter.Seq2[Hold, any] {
+// Carried yields the holds that ctx carries, the innermost first, with what keeps each of them alive: the
+// public hold, nil of one that was lent.
+func Carried(ctx context.Context) iter.Seq2[Hold, any] {
 	return func(yield func(Hold, any) bool) {
 		for {
 			c, _ := ctx.Value(carrierKey{}).(*carrier)

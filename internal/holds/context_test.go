@@ -3,7 +3,6 @@ package holds_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -185,22 +184,22 @@ func TestCarriedYieldsTheInnermostHoldFirst(t *testing.T) {
 	ctx = holds.NewContext(context.WithValue(ctx, key("x"), 1), b, nil)
 	ctx, cancel := context.WithCancel(holds.NewContext(ctx, c, nil))
 	defer cancel()
-	require.Equal(t, []holds.Hold{c, b, a}, slices.Collect(holds.Carried(ctx)))
+	require.Equal(t, []holds.Hold{c, b, a}, carried(ctx))
 	for first := range holds.Carried(ctx) {
 		require.Same(t, c, first)
 		break
 	}
-	require.Empty(t, slices.Collect(holds.Carried(t.Context())))
+	require.Empty(t, carried(t.Context()))
 }
 
 func TestDetachDropsTheHoldsAndNothingElse(t *testing.T) {
 	outer, inner := &hold{}, &hold{}
 	ctx := holds.NewContext(context.WithValue(t.Context(), key("a"), 1), outer, nil)
 	detached := holds.Detach(ctx)
-	require.Empty(t, slices.Collect(holds.Carried(detached)))
+	require.Empty(t, carried(detached))
 	require.Equal(t, 1, detached.Value(key("a")))
 	again := holds.NewContext(detached, inner, nil)
-	require.Equal(t, []holds.Hold{inner}, slices.Collect(holds.Carried(again)), "what was dropped does not come back")
+	require.Equal(t, []holds.Hold{inner}, carried(again), "what was dropped does not come back")
 	outer.ending.End(errOver)
 	require.Equal(t, errOver, context.Cause(detached), "it still ends with the hold")
 	child, cancel := context.WithCancel(detached)
@@ -223,14 +222,14 @@ func TestALentHoldIsCarriedForACallAndDoesNotEndIt(t *testing.T) {
 	parent := holds.NewContext(context.WithValue(t.Context(), key("a"), 1), outer, nil)
 	ctx, cancel := context.WithCancel(holds.Lend(parent, lent))
 	defer cancel()
-	require.Equal(t, []holds.Hold{lent, outer}, slices.Collect(holds.Carried(ctx)))
+	require.Equal(t, []holds.Hold{lent, outer}, carried(ctx))
 	require.Equal(t, 1, ctx.Value(key("a")))
 	lent.ending.End(errCause)
 	require.NoError(t, ctx.Err())
 	outer.ending.End(errOver)
 	<-ctx.Done()
 	require.Equal(t, errOver, context.Cause(ctx))
-	require.Empty(t, slices.Collect(holds.Carried(holds.Detach(ctx))))
+	require.Empty(t, carried(holds.Detach(ctx)))
 }
 
 func TestWhoStandsOnAHoldIsToldOfItsEndBeforeEndReturns(t *testing.T) {
@@ -249,3 +248,11 @@ type heir struct{ causes []error }
 
 func (h *heir) Ended(cause error)    { h.causes = append(h.causes, cause) }
 func (h *heir) Asked(string, string) {}
+
+// carried are the holds that ctx carries.
+func carried(ctx context.Context) (all []holds.Hold) {
+	for hold := range holds.Carried(ctx) {
+		all = append(all, hold)
+	}
+	return all
+}
