@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/listing"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/session"
@@ -56,7 +57,12 @@ func (s *stage) Look(ctx context.Context) (redlatch.Info, error) {
 }
 
 // Sessions is one of each stage's own, so that what another test was told of does not count. It is in no registry.
-func (s *stage) Sessions() []*session.Session { return []*session.Session{{ID: s.client}} }
+func (s *stage) Sessions() []*session.Session {
+	of := &session.Session{ID: s.client}
+	of.Listing = listing.New(of)
+	of.Listing.Heed(session.Registry{Off: true})
+	return []*session.Session{of}
+}
 
 // Itself is not asked for: there is a session.
 func (s *stage) Itself() any { return s }
