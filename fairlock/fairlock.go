@@ -53,6 +53,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/locking"
 )
 
 // A Lock is a lock shared by every process that uses the same name on the same Redis, granted in the order of
@@ -99,13 +100,13 @@ func (l *Lock) Name() string { return l.made().Name }
 // live hold of this lock it re-enters. ctx governs the wait and nothing else. While the server fails it goes
 // on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.made().Lock(ctx, opts)
+	return locking.Lock(ctx, l.made(), opts)
 }
 
 // TryLock asks once and does not join the queue. The error matches ErrNotAcquired when another holder has
 // the lock, or another call waits for it, in this process or another.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.made().TryLock(ctx, opts)
+	return locking.TryLock(ctx, l.made(), opts)
 }
 
 // Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
@@ -121,22 +122,26 @@ func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error,
 }
 
 // IsLocked reports whether the lock is held, by this process or another.
-func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.made().IsLocked(ctx) }
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return locking.IsLocked(ctx, l.made()) }
 
 // HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
-func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.made().HoldCount(ctx) }
+func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return locking.HoldCount(ctx, l.made()) }
 
 // RemainingTTL returns how long the lock lasts if it is not renewed: 0 when it is free, negative when its key
 // has no TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
-	return l.made().RemainingTTL(ctx)
+	return locking.RemainingTTL(ctx, l.made())
 }
 
 // ForceUnlock takes the lock from its holder, in this process or another, wakes the next waiter, and reports
 // whether it was held. Its holder learns of it within a third of the watchdog timeout plus a second. The
 // queue stays.
-func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.made().ForceUnlock(ctx) }
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
+	return locking.ForceUnlock(ctx, l.made())
+}
 
 // Inspect returns who holds the lock, how many times, how long it still lasts, and who waits for it, the next
 // one first.
-func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.made().Inspect(ctx) }
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
+	return locking.Inspect(ctx, l.made())
+}

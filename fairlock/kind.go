@@ -3,7 +3,9 @@ package fairlock
 import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/fair"
 	"github.com/redlatch/redlatch/internal/fairqueue"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fairlock"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -12,17 +14,17 @@ import (
 // What concerns the hash alone, which is re-entry, renewal and the queries, is the plain lock's.
 var (
 	reentrant = func() baselock.Kind {
-		kind := baselock.Plain()
+		kind := locking.Plain()
 		kind.Label = redlatch.KindFairLock
 		kind.Takes |= settings.Patience | settings.LocalHandOff
 		kind.Acquire = try
-		kind.Ways = &baselock.InOrder{Ask: ask, Turn: turn}
+		kind.Ways = &fair.InOrder{Ask: ask, Turn: turn}
 		kind.Queued = fairlock.Queued
 		kind.Release = func(s baselock.Subject) scripts.Command[bool] { return fairlock.Release(s.Key, waiter(s), s.Wake) }
 		kind.Force = func(s baselock.Subject) scripts.Command[bool] { return fairlock.Force(s.Key, s.Wake) }
 		return kind
 	}()
-	nonReentrant = reentrant.NonReentrant()
+	nonReentrant = locking.NonReentrant(reentrant)
 )
 
 func waiter(s baselock.Subject) fairlock.Waiter {

@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/fencedlock"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
@@ -19,7 +20,7 @@ import (
 // end a hold may raise the counter to tokens that were issued before.
 var (
 	reentrant = func() baselock.Kind {
-		kind := baselock.Plain().HandingOver()
+		kind := locking.HandingOver(locking.Plain())
 		kind.Label = redlatch.KindFencedLock
 		kind.Takes |= settings.ClockTokens
 		kind.Tokens = &baselock.Tokens{
@@ -49,7 +50,7 @@ var (
 		}
 		return kind
 	}()
-	nonReentrant = reentrant.NonReentrant()
+	nonReentrant = locking.NonReentrant(reentrant)
 )
 
 // issuer is the set of scripts that issue tokens: from the counter alone, or from the server's clock too.

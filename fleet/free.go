@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts/notice"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -87,7 +87,7 @@ func free(ctx context.Context, client redlatch.Client, object *Object, name stri
 		}
 		lock = row.open(client, name, set).(redlatch.Locker)
 	}
-	return baselock.Of(lock).ForceUnlockFrom(ctx, h.Owner, h.Holds, line(by.Who), line(by.Why))
+	return locking.ForceUnlockFrom(ctx, locking.Of(lock), h.Owner, h.Holds, line(by.Who), line(by.Why))
 }
 
 // freePermit is [baselock.Base.ForceUnlockFrom] for a permit.

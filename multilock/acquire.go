@@ -7,11 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch/internal/composite"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/jitter"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/quorum"
 )
 
@@ -51,7 +52,7 @@ func (c *call) acquire(ctx context.Context) (*quorum.Hold, error) {
 	}
 	if waited, held, _ := c.Bases[0].Session.Cohorts.Busy(c.Line, false); !waited && !held {
 		// A member that others have or wait for, most likely, is waited for first: all would be asked for in vain.
-		if c.busy = slices.IndexFunc(c.Bases, (*baselock.Base).Wanted); c.busy == inOrder {
+		if c.busy = slices.IndexFunc(c.Bases, locking.Wanted); c.busy == inOrder {
 			if h, err := c.first(ctx); h != nil || err != nil {
 				return h, err
 			}
@@ -81,7 +82,7 @@ func (c *call) first(ctx context.Context) (*quorum.Hold, error) {
 		return h, nil
 	case refused:
 		c.busy, c.refusals = b.member, 1
-	case errors.Is(err, baselock.ErrApart):
+	case errors.Is(err, composite.ErrApart):
 	default:
 		c.GiveBack(ctx, r.members)
 		if !errors.Is(err, errPartial) {
@@ -99,7 +100,7 @@ func (c *call) rounds(ctx context.Context, before quorum.Before) (*quorum.Hold, 
 		c.gives = c.Try || c.refusals < mostRefusals && time.Since(began) < allOrNothing
 		r := c.round(ctx)
 		err := r.run(c.busy, patience)
-		if time.Since(began) >= baselock.YieldFor {
+		if time.Since(began) >= locking.YieldFor {
 			before = quorum.Before{}
 		}
 		var h *quorum.Hold

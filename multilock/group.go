@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts/multilock"
 )
@@ -79,7 +80,7 @@ func (g *Group) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Ho
 	if err := g.overlap(ctx); err != nil {
 		return nil, err
 	}
-	return g.made().Lock(ctx, opts)
+	return locking.Lock(ctx, g.made(), opts)
 }
 
 // TryLock asks once. The error matches ErrNotAcquired when another holder has one of the values, or when
@@ -88,7 +89,7 @@ func (g *Group) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch
 	if err := g.overlap(ctx); err != nil {
 		return nil, err
 	}
-	return g.made().TryLock(ctx, opts)
+	return locking.TryLock(ctx, g.made(), opts)
 }
 
 // Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
@@ -107,7 +108,7 @@ func (g *Group) TryDo(ctx context.Context, fn func(ctx context.Context) error,
 // them. The base re-enters a hold of all, be it of others as well.
 func (g *Group) overlap(ctx context.Context) error {
 	partly := false
-	for base := range g.made().Carried(ctx) {
+	for base := range locking.Carried(ctx, g.made()) {
 		switch held := fieldsOf(base.Kind); {
 		case contains(held, g.fields):
 			return nil
@@ -128,25 +129,25 @@ func contains(all, some []string) bool {
 
 // IsLocked reports whether any of the values is held, by this process or another.
 func (g *Group) IsLocked(ctx context.Context) (bool, error) {
-	return g.made().IsLocked(ctx)
+	return locking.IsLocked(ctx, g.made())
 }
 
 // HoldCount returns how many times the hold that ctx carries has taken all the values, 0 when it has not.
 func (g *Group) HoldCount(ctx context.Context) (int64, error) {
-	return g.made().HoldCount(ctx)
+	return locking.HoldCount(ctx, g.made())
 }
 
 // RemainingTTL returns how long it takes until all values are free if they are not renewed, 0 when they are
 // free.
 func (g *Group) RemainingTTL(ctx context.Context) (time.Duration, error) {
-	return g.made().RemainingTTL(ctx)
+	return locking.RemainingTTL(ctx, g.made())
 }
 
 // ForceUnlock takes the values from their holders, in this process or another, and reports whether any was
 // held. A holder that loses one of its values in this way loses all of them, and learns of it within a third
 // of the watchdog timeout plus a second.
 func (g *Group) ForceUnlock(ctx context.Context) (bool, error) {
-	return g.made().ForceUnlock(ctx)
+	return locking.ForceUnlock(ctx, g.made())
 }
 
 // Inspect returns which of the values are held: a Holder for each of them, with the value in Value, in the

@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/multilock"
 	"github.com/redlatch/redlatch/internal/scripts/row"
@@ -26,7 +27,7 @@ func grouped(fields []string) *baselock.Kind {
 			Includes: func(side string) bool { return contains(fields, split(side)) }},
 		Takes:     baselock.LockOptions,
 		Reentrant: true,
-		Ways:      baselock.Plainly{},
+		Ways:      locking.Plainly{},
 		Channel:   keys.LockChannel,
 		Acquire: func(s baselock.Subject) scripts.Command[scripts.Attempt] {
 			return multilock.Acquire(s.Key, s.Owner, fields, s.Lease)

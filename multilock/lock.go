@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -115,7 +116,7 @@ func baseOf(m redlatch.Locker) *baselock.Base {
 		return g.base
 	}
 	if ours(m, "rlock", "spinlock", "fairlock", "fencedlock", "rwlock") {
-		return baselock.Of(m)
+		return locking.Of(m)
 	}
 	return nil
 }

@@ -8,9 +8,11 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/composite"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/jitter"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 )
@@ -66,7 +68,7 @@ func (r *round) run(busy int, patience time.Duration) error {
 			case err == nil:
 				continue
 			case refused && !r.gives && b.member > busy: // it is waited for
-			case !errors.Is(err, baselock.ErrApart):
+			case !errors.Is(err, composite.ErrApart):
 				return err
 			}
 			tried = some[len(some)-1] + 1
@@ -109,12 +111,13 @@ func (r *round) take(some []int, ask func() ([]holds.Member, error)) error {
 // can take too. Where nothing is waited for while something is held, they are all others that it can take.
 func (r *round) together(i int) []int {
 	bases := r.Bases
-	some := make([]int, 0, min(baselock.MostTogether, len(bases)-i))
-	for n := i; n < len(bases) && len(some) < baselock.MostTogether; n++ {
+	some := make([]int, 0, min(composite.MostTogether, len(bases)-i))
+	for n := i; n < len(bases) && len(some) < composite.MostTogether; n++ {
 		switch {
 		case r.got[n]:
-		case bases[n] != nil && !slices.ContainsFunc(some, func(m int) bool { return !bases[m].Together(bases[n]) }) &&
-			!bases[n].Carries(r.ctx):
+		case bases[n] != nil &&
+			!slices.ContainsFunc(some, func(m int) bool { return !composite.Together(bases[m], bases[n]) }) &&
+			!locking.Carries(r.ctx, bases[n]):
 			some = append(some, n)
 		case n == i, !r.Try && !(r.gives && r.lock.whole):
 			return some
@@ -130,7 +133,7 @@ func (r *round) all(some []int) error {
 		bases[n] = r.Bases[i]
 	}
 	return r.take(some, func() ([]holds.Member, error) {
-		got, busy, err := baselock.TryAll(r.ctx, bases, r.Opts, r.Try, r.heeds)
+		got, busy, err := composite.TryAll(r.ctx, bases, r.Opts, r.Try, r.heeds)
 		if err != nil && r.ctx.Err() == nil && errors.Is(err, errs.NotAcquired) {
 			err = &blocked{some[busy], true, err}
 		}

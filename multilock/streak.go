@@ -11,8 +11,10 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/composite"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/session"
 )
@@ -30,7 +32,7 @@ func (l *Lock) meet() {
 	kind := strings.Builder{}
 	for i, m := range l.members {
 		if ours(m, "rlock", "spinlock") {
-			l.of.Bases[i] = baselock.Meet(m)
+			l.of.Bases[i] = composite.Meet(m)
 		}
 		base := l.of.Bases[i]
 		if base == nil {
@@ -69,7 +71,7 @@ func (c *call) wait(ctx context.Context) (got *quorum.Hold, err error) {
 	err = line.WaitFor(ctx, c.Set.Poll, request, func(ctx context.Context) (v cohort.Verdict, err error) {
 		if line.Yields() {
 			yielded = true
-			return cohort.Verdict{Sleep: baselock.YieldFor,
+			return cohort.Verdict{Sleep: locking.YieldFor,
 				Found: errs.Refusal("is left to other processes for a moment")}, nil
 		}
 		asked = true

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/composite"
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
@@ -17,7 +18,7 @@ func (l *Lock) apart() error {
 	}
 	for j, b := range all {
 		for _, a := range all[:j] {
-			if b.Twin(a) && !disjoint(fieldsOf(a.Kind), fieldsOf(b.Kind)) {
+			if composite.Twin(b, a) && !disjoint(fieldsOf(a.Kind), fieldsOf(b.Kind)) {
 				return errs.Wrong("the members %q and %q of the multi-lock are one lock, by two clients of one server: the "+
 					"second would wait "+
 					"for the first until the end of the context; make both with the same client", errs.Short(a.Name),

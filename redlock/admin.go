@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/scripts"
 )
@@ -24,7 +25,7 @@ type told[R any] struct {
 // than a majority have answered, or, without answers, that the lock makes no sense. A panic of query on another
 // goroutine is raised on the caller's.
 func askAll[R any](ctx context.Context, l *Lock,
-	query func(base *baselock.Base, ctx context.Context) (R, error)) ([]told[R], error) {
+	query func(ctx context.Context, base *baselock.Base) (R, error)) ([]told[R], error) {
 	l.made()
 	c, err := l.resolve(nil, false)
 	if err != nil {
@@ -33,7 +34,7 @@ func askAll[R any](ctx context.Context, l *Lock,
 	answers := make([]told[R], len(l.nodes))
 	raised := raise.All(len(l.nodes), func(i int) {
 		failed, _ := l.nodes[i].ask(ctx, c.nodeTimeout(), func(ctx context.Context) (err error) {
-			answers[i].reply, err = query(l.nodes[i].base, ctx)
+			answers[i].reply, err = query(ctx, l.nodes[i].base)
 			return err
 		})
 		if failed != nil {
@@ -57,7 +58,7 @@ func askAll[R any](ctx context.Context, l *Lock,
 // majority asks all nodes, and answers the largest number that a majority of them reaches. One that did not
 // answer says 0.
 func majority[N int64 | time.Duration](ctx context.Context, l *Lock, number func(scripts.Status) N) (N, error) {
-	answers, err := askAll(ctx, l, (*baselock.Base).Status)
+	answers, err := askAll(ctx, l, locking.Status)
 	if err != nil {
 		return 0, err
 	}
@@ -103,7 +104,7 @@ func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
 // ForceUnlock frees the lock on all servers that answer, in whichever process it is held, and reports whether
 // it was locked on any. Its holder learns of it within a third of the watchdog timeout plus a second.
 func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
-	answers, err := askAll(ctx, l, (*baselock.Base).ForceUnlock)
+	answers, err := askAll(ctx, l, locking.ForceUnlock)
 	return slices.ContainsFunc(answers, func(a told[bool]) bool { return a.reply }), err
 }
 
@@ -111,7 +112,7 @@ func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
 // ([NodeError.Node]). One that does not answer has its *NodeError there; the error of Inspect is only for an
 // argument of New that makes no sense. The lock exists when a majority has it, and then for the TTL.
 func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
-	answers, err := askAll(ctx, l, (*baselock.Base).Inspect)
+	answers, err := askAll(ctx, l, locking.Inspect)
 	if answers == nil {
 		return redlatch.Info{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/settings"
@@ -40,7 +41,7 @@ var (
 )
 
 // The kinds of the nodes: of those that can be the chair, which have a process queue, and of the others.
-var chairKind, otherKind = baselock.Plain().HandingOver(), baselock.Plain()
+var chairKind, otherKind = locking.HandingOver(locking.Plain()), locking.Plain()
 
 const takes = settings.Lease | settings.MaxHold | settings.Wait | settings.WatchdogTimeout | settings.NodeTimeout |
 	settings.LocalHandOff |

@@ -13,6 +13,7 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/jitter"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/session"
@@ -380,7 +381,7 @@ func (n node) key() nodeKey { return nodeKey{n.base.Session, n.base.Key} }
 func (c *call) attempt(ctx context.Context, n node) answer {
 	var h *redlatch.Hold
 	failed, err := n.ask(ctx, c.nodeTimeout(), func(ctx context.Context) (err error) {
-		h, err = n.base.TryLock(ctx, c.Opts)
+		h, err = locking.TryLock(ctx, n.base, c.Opts)
 		return err
 	})
 	if failed == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 )
@@ -46,7 +47,7 @@ func (c *call) awaitVote(ctx context.Context, over func()) *vote {
 	ctx, v.stop = context.WithCancel(ctx)
 	raise.Go(func() {
 		defer v.stop() // else the caller's context, which may live on, would keep ctx for ever
-		h, err := n.base.Lock(ctx, c.Opts)
+		h, err := locking.Lock(ctx, n.base, c.Opts)
 		n.tells(ctx, err)
 		if v.err = err; err == nil {
 			v.member = n.grant(h)
@@ -75,7 +76,7 @@ func (v *vote) isKnown() bool {
 }
 
 // queues tells whether the call has to wait because the lock of the chair is taken.
-func (v *vote) queues() bool { return v.node().base.KnownTaken() }
+func (v *vote) queues() bool { return locking.KnownTaken(v.node().base) }
 
 // probe finds out, behind the call, whether the chair is down: the wait there may hear of it only when it
 // polls. changed is called when it is.
@@ -83,7 +84,7 @@ func (v *vote) probe(ctx context.Context, changed func()) {
 	go func() {
 		ctx = raise.Background(ctx, v.call.Log())
 		failed, _ := v.node().ask(ctx, v.call.nodeTimeout(), func(ctx context.Context) error {
-			_, err := v.node().base.Status(ctx)
+			_, err := locking.Status(ctx, v.node().base)
 			return err
 		})
 		if failed != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/jitter"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/quorum"
 	"github.com/redlatch/redlatch/internal/session"
 )
@@ -100,7 +100,7 @@ var ours = errs.Refusal("is held by this process")
 // attempt is what the head does when it is its time.
 func (w *waiter) attempt(ctx context.Context) (cohort.Verdict, error) {
 	if w.queue.Yields() {
-		w.yields, w.yielded = time.Now().Add(baselock.YieldFor), true
+		w.yields, w.yielded = time.Now().Add(locking.YieldFor), true
 	}
 	if left := time.Until(w.yields); left > 0 {
 		return cohort.Verdict{Sleep: left, Found: errs.Refusal("is left to other processes for a moment")}, nil

@@ -35,6 +35,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/locking"
 )
 
 // A Lock is a lock shared by every process that uses the same name on the same Redis. Goroutines that share a
@@ -65,8 +66,8 @@ func NewNonReentrant(client redlatch.Client, name string, opts ...redlatch.Optio
 }
 
 var (
-	reentrant    = baselock.Plain().HandingOver()
-	nonReentrant = reentrant.NonReentrant()
+	reentrant    = locking.HandingOver(locking.Plain())
+	nonReentrant = locking.NonReentrant(reentrant)
 )
 
 // made is the base of a lock that New has made.
@@ -81,13 +82,13 @@ func (l *Lock) Name() string { return l.made().Name }
 // live hold of this lock it re-enters. ctx governs the wait and nothing else. While the server fails it goes
 // on for as long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.made().Lock(ctx, opts)
+	return locking.Lock(ctx, l.made(), opts)
 }
 
 // TryLock asks once. The error matches ErrNotAcquired when another holder has the lock, or when other
 // calls of this process wait for it.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.made().TryLock(ctx, opts)
+	return locking.TryLock(ctx, l.made(), opts)
 }
 
 // Do takes the lock, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
@@ -103,20 +104,24 @@ func (l *Lock) TryDo(ctx context.Context, fn func(ctx context.Context) error,
 }
 
 // IsLocked reports whether the lock is held, by this process or another.
-func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return l.made().IsLocked(ctx) }
+func (l *Lock) IsLocked(ctx context.Context) (bool, error) { return locking.IsLocked(ctx, l.made()) }
 
 // HoldCount returns how many times the hold that ctx carries has taken the lock, 0 when ctx carries none.
-func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return l.made().HoldCount(ctx) }
+func (l *Lock) HoldCount(ctx context.Context) (int64, error) { return locking.HoldCount(ctx, l.made()) }
 
 // RemainingTTL returns how long the lock lasts if it is not renewed: 0 when it is free, negative when its key
 // has no TTL, which can only have been caused from outside.
 func (l *Lock) RemainingTTL(ctx context.Context) (time.Duration, error) {
-	return l.made().RemainingTTL(ctx)
+	return locking.RemainingTTL(ctx, l.made())
 }
 
 // ForceUnlock takes the lock from its holder, in this process or another, and reports whether it was held.
 // Its holder learns of it within a third of the watchdog timeout plus a second.
-func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) { return l.made().ForceUnlock(ctx) }
+func (l *Lock) ForceUnlock(ctx context.Context) (bool, error) {
+	return locking.ForceUnlock(ctx, l.made())
+}
 
 // Inspect returns who holds the lock, how many times, and how long it still lasts.
-func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) { return l.made().Inspect(ctx) }
+func (l *Lock) Inspect(ctx context.Context) (redlatch.Info, error) {
+	return locking.Inspect(ctx, l.made())
+}

@@ -67,6 +67,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/locking"
 )
 
 // A Lock is a read-write lock shared by every process that uses the same name on the same Redis. Goroutines
@@ -115,13 +116,13 @@ func (l *Lock) Writer() *Side { return &l.writer }
 // at once with ErrUpgrade. ctx governs the wait and nothing else. While the server fails it goes on for as
 // long as [redlatch.WithOutage] says.
 func (l *Lock) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.writer.made().Lock(ctx, opts)
+	return locking.Lock(ctx, l.writer.made(), opts)
 }
 
 // TryLock asks once to write. The error matches ErrNotAcquired when another holder has the lock, or when
 // other calls of this process wait for it, and ErrUpgrade when ctx carries only a read hold.
 func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.writer.made().TryLock(ctx, opts)
+	return locking.TryLock(ctx, l.writer.made(), opts)
 }
 
 // RLock waits until the lock is held for reading, ctx ends, or the time of WithWait is over. With a context
@@ -129,13 +130,13 @@ func (l *Lock) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.
 // the write. ctx governs the wait and nothing else. While the server fails it goes on for as long as
 // [redlatch.WithOutage] says.
 func (l *Lock) RLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.reader.made().Lock(ctx, opts)
+	return locking.Lock(ctx, l.reader.made(), opts)
 }
 
 // TryRLock asks once to read. The error matches ErrNotAcquired when another holder writes, when other
 // calls of this process wait for it, or when a writer with [rwlock.WithWriterPreference] does so anywhere.
 func (l *Lock) TryRLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return l.reader.made().TryLock(ctx, opts)
+	return locking.TryLock(ctx, l.reader.made(), opts)
 }
 
 // Do takes the lock for writing, runs fn with the hold's context and gives the lock back; see [redlatch.Do].
@@ -194,12 +195,12 @@ func (s *Side) Name() string { return s.made().Name }
 
 // Lock waits until this side is held: [Lock.RLock] or [Lock.Lock].
 func (s *Side) Lock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return s.made().Lock(ctx, opts)
+	return locking.Lock(ctx, s.made(), opts)
 }
 
 // TryLock asks once for this side: [Lock.TryRLock] or [Lock.TryLock].
 func (s *Side) TryLock(ctx context.Context, opts ...redlatch.Option) (*redlatch.Hold, error) {
-	return s.made().TryLock(ctx, opts)
+	return locking.TryLock(ctx, s.made(), opts)
 }
 
 // Do takes this side, runs fn with the hold's context and gives it back; see [redlatch.Do].
@@ -216,21 +217,25 @@ func (s *Side) TryDo(ctx context.Context, fn func(ctx context.Context) error,
 
 // IsLocked reports whether this side is held, by this process or another. A writer that reads holds both; a
 // dead reader holds none.
-func (s *Side) IsLocked(ctx context.Context) (bool, error) { return s.made().IsLocked(ctx) }
+func (s *Side) IsLocked(ctx context.Context) (bool, error) { return locking.IsLocked(ctx, s.made()) }
 
 // HoldCount returns how many times the hold that ctx carries has taken this side, 0 when ctx carries none.
-func (s *Side) HoldCount(ctx context.Context) (int64, error) { return s.made().HoldCount(ctx) }
+func (s *Side) HoldCount(ctx context.Context) (int64, error) { return locking.HoldCount(ctx, s.made()) }
 
 // RemainingTTL returns how long the lock lasts if it is not renewed: 0 when this side is free, negative when
 // its key has no TTL, which can only have been caused from outside.
 func (s *Side) RemainingTTL(ctx context.Context) (time.Duration, error) {
-	return s.made().RemainingTTL(ctx)
+	return locking.RemainingTTL(ctx, s.made())
 }
 
 // ForceUnlock frees the lock if it is held on this side, in this process or another, and reports whether it
 // was. A writer that also reads loses both sides; on the reading side ForceUnlock does nothing while the lock
 // is held for writing. Holders learn of it within a third of the watchdog timeout plus a second.
-func (s *Side) ForceUnlock(ctx context.Context) (bool, error) { return s.made().ForceUnlock(ctx) }
+func (s *Side) ForceUnlock(ctx context.Context) (bool, error) {
+	return locking.ForceUnlock(ctx, s.made())
+}
 
 // Inspect returns who holds the lock, on both sides, how many times, and how long it still lasts.
-func (s *Side) Inspect(ctx context.Context) (redlatch.Info, error) { return s.made().Inspect(ctx) }
+func (s *Side) Inspect(ctx context.Context) (redlatch.Info, error) {
+	return locking.Inspect(ctx, s.made())
+}

@@ -7,17 +7,19 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/keys"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/row"
 	"github.com/redlatch/redlatch/internal/scripts/rwlock"
 	"github.com/redlatch/redlatch/internal/settings"
+	"github.com/redlatch/redlatch/internal/sides"
 )
 
 // The waiters of both sides stand in one local queue, so that readers and writers are served in the order of
 // arrival.
 const together = redlatch.KindReadWriteLock
 
-var readers = baselock.Readers{
+var readers = sides.Readers{
 	Confirm: func(s baselock.Subject) scripts.Command[rwlock.Confirmation] {
 		return rwlock.ConfirmRead(s.Key, s.Owner, s.Most, s.Lease, s.Wake, s.Listening)
 	},
@@ -62,11 +64,11 @@ var reading = baselock.Kind{
 
 // writing counts, and is renewed, as a plain lock whose field has a suffix.
 var writing = func() baselock.Kind {
-	kind := baselock.Plain()
+	kind := locking.Plain()
 	kind.Label = redlatch.KindWriteLock
 	kind.Takes |= settings.WriterPreference | settings.LocalHandOff
 	kind.HandsOn = true
-	kind.Ways = baselock.Writers{}
+	kind.Ways = sides.Writers{}
 	kind.Queue = queue(func(s baselock.Subject, c rwlock.Candidate) scripts.Command[row.Answer] {
 		return rwlock.StandWrite(s.Key, s.Owner, s.Lease, rwlock.Announcement{Session: s.Session, For: s.Announce}, s.Wake, c)
 	}, func(s baselock.Subject, c rwlock.Candidate, next rwlock.Successor, _ bool) scripts.Command[row.Release] {

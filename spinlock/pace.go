@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
@@ -14,7 +15,7 @@ import (
 // waiters poll. A message on release would cost the server something each time and reach nobody but waiters
 // of another kind.
 var spinning = func() baselock.Kind {
-	kind := baselock.Plain().HandingOn()
+	kind := locking.HandingOn(locking.Plain())
 	kind.Label = redlatch.KindSpinLock
 	kind.Takes |= settings.BackOff
 	kind.Channel = nil

@@ -34,13 +34,13 @@ func checkAtLeast(set *settings.Settings) error {
 // rest is for how long the lock has to stay taken after an Unlock of h that is called now. If that is not 0
 // then h is kept: no call can give it back, extend it or re-enter it. It is 0 while another hold of the
 // tenant is in use, because the Unlock of that one will see to it.
-func (h *hold) rest() time.Duration {
-	t, c := h.tenant.tenure, h.tenant
-	if c.set.AtLeast == 0 {
+func (h *Hold) rest() time.Duration {
+	t, c := h.Tenant.Tenure, h.Tenant
+	if c.Set.AtLeast == 0 {
 		return 0
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
 	if h.released || h.left || h.lostLocked() != nil {
 		return 0
 	}
@@ -49,7 +49,7 @@ func (h *hold) rest() time.Duration {
 			return 0
 		}
 	}
-	rest := c.first.Since.Time().Add(c.set.AtLeast).Sub(clock.Now())
+	rest := c.first.Since.Time().Add(c.Set.AtLeast).Sub(clock.Now())
 	if rest > 0 {
 		h.dropped, h.left, c.kept = true, true, true
 	}
@@ -62,13 +62,13 @@ func spare(rest time.Duration) time.Duration { return rest/50 + 100*time.Millise
 
 // unlockIn ends a hold that is kept, and has it given back when rest has passed. An error says that the lock
 // may be free before.
-func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
-	t := h.tenant.tenure
+func (h *Hold) unlockIn(ctx context.Context, rest time.Duration) error {
+	t := h.Tenant.Tenure
 	h.unlimit()
 	h.Ending().End(errs.Released)
 	err := h.reach(ctx, rest)
-	h.tenant.adjust()
-	stop := listing.Of(t.base.Session).Keep(t)
+	h.Tenant.Adjust()
+	stop := listing.Of(t.Base.Session).Keep(t)
 	time.AfterFunc(rest, func() {
 		stop()
 		h.letGo()
@@ -78,31 +78,31 @@ func (h *hold) unlockIn(ctx context.Context, rest time.Duration) error {
 }
 
 // reach has the lease in Redis last until rest has passed.
-func (h *hold) reach(ctx context.Context, rest time.Duration) error {
-	t, c := h.tenant.tenure, h.tenant
-	if t.entry.TrustedUntil().Sub(clock.Now()) >= rest+spare(rest) {
+func (h *Hold) reach(ctx context.Context, rest time.Duration) error {
+	t, c := h.Tenant.Tenure, h.Tenant
+	if t.Entry.TrustedUntil().Sub(clock.Now()) >= rest+spare(rest) {
 		return nil
 	}
-	limit, err := t.lockSendToRelease(ctx, c.set.ReleaseTimeout)
+	limit, err := t.lockSendToRelease(ctx, c.Set.ReleaseTimeout)
 	if err == nil {
-		defer t.unlockSend()
+		defer t.UnlockSend()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 		defer cancel()
 		err = h.lengthen(ctx, rest+spare(rest), delivery.Limit{Outage: limit})
 	}
 	if err != nil {
 		return fmt.Errorf("redlatch: %q is unlocked, and may be free before the %v of WithAtLeast have passed: %w",
-			t.base.Name, c.set.AtLeast, err)
+			t.Base.Name, c.Set.AtLeast, err)
 	}
 	return nil
 }
 
 // letGo gives back a hold that was kept. What fails goes on in the background, or ends with the lease.
-func (h *hold) letGo() {
-	t, c := h.tenant.tenure, h.tenant
-	t.mu.Lock()
+func (h *Hold) letGo() {
+	t, c := h.Tenant.Tenure, h.Tenant
+	t.Mu.Lock()
 	h.dropped, h.left, c.kept = false, false, false
 	h.retireLocked()
-	t.mu.Unlock()
-	_ = h.giveBack(t.base.background(c.set))
+	t.Mu.Unlock()
+	_ = h.giveBack(t.Base.Background(c.Set))
 }

@@ -3,6 +3,7 @@ package baselock
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/errs"
+	"github.com/redlatch/redlatch/internal/outcome"
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/scripts"
@@ -27,50 +29,50 @@ type Base struct {
 	// Inspector is asked who holds the lock, for a call that waits for long; nil: the base is.
 	Inspector redlatch.Inspector
 
-	channel  string // where releases are announced; empty where they are not
+	Channel  string // where releases are announced; empty where they are not
 	tokens   string // the key of the counter of fencing tokens; empty where there is none
-	row      string // of the processes that wait; empty where there is none
-	rowKeys  []string
+	Row      string // of the processes that wait; empty where there is none
+	RowKeys  []string
 	known    atomic.Pointer[scripts.Known] // nil before the first release to the process queue
-	line     cohort.Key
-	defaults *settings.Settings
-	invalid  error // what is wrong with the name or the options of New; every call reports it
+	Line     cohort.Key
+	Defaults *settings.Settings
+	Invalid  error // what is wrong with the name or the options of New; every call reports it
 }
 
 // New makes the base of a lock. It does no I/O.
 func New(client redlatch.Client, name string, kind *Kind, opts []redlatch.Option) *Base {
 	set := rootapi.For(opts)
-	b := &Base{Name: name, Session: session.Of(client, set), Kind: kind, defaults: set}
-	b.Key, b.invalid = b.Session.KeyOf(name, set)
+	b := &Base{Name: name, Session: session.Of(client, set), Kind: kind, Defaults: set}
+	b.Key, b.Invalid = b.Session.KeyOf(name, set)
 	if err := b.check(set); err != nil {
-		b.invalid = err
+		b.Invalid = err
 	}
-	b.line = cohort.KeyFor(b.Key, cmp.Or(kind.side().Cohort, string(kind.Label)))
+	b.Line = cohort.KeyFor(b.Key, cmp.Or(kind.Side.Cohort, string(kind.Label)))
 	if kind.Channel != nil {
-		b.channel = kind.Channel(b.Key)
+		b.Channel = kind.Channel(b.Key)
 	}
 	if kind.Tokens != nil {
 		b.tokens = kind.Tokens.Key(b.Key)
 	}
 	if kind.Queue != nil {
-		b.rowKeys = kind.Queue.Keys(b.Key)
-		b.row = b.rowKeys[0]
+		b.RowKeys = kind.Queue.Keys(b.Key)
+		b.Row = b.RowKeys[0]
 	}
 	return b
 }
 
 // Refuse has every call report err: what the lock was made with makes no sense.
-func (b *Base) Refuse(err error) { b.invalid = err }
+func (b *Base) Refuse(err error) { b.Invalid = err }
 
-// resolve adds the options of one call.
-func (b *Base) resolve(opts []redlatch.Option, try bool) (*settings.Settings, error) {
-	if b.invalid != nil {
-		return nil, b.invalid
+// Resolve adds the options of one call.
+func (b *Base) Resolve(opts []redlatch.Option, try bool) (*settings.Settings, error) {
+	if b.Invalid != nil {
+		return nil, b.Invalid
 	}
 	if len(opts) == 0 {
-		return b.defaults, nil
+		return b.Defaults, nil
 	}
-	set := rootapi.Apply(b.defaults.ForCall(), opts)
+	set := rootapi.Apply(b.Defaults.ForCall(), opts)
 	if err := b.check(&set); err != nil {
 		return nil, err
 	}
@@ -101,47 +103,69 @@ func (b *Base) checkReplicas(set *settings.Settings) error {
 	return nil
 }
 
-// ready finds out by which command releases are announced, which a cluster has to be asked once. Every
+// Ready finds out by which command releases are announced, which a cluster has to be asked once. Every
 // acquisition begins with it, so whatever follows knows.
-func (b *Base) ready(ctx context.Context, outage time.Duration) error {
-	if b.channel == "" {
+func (b *Base) Ready(ctx context.Context, outage time.Duration) error {
+	if b.Channel == "" {
 		return nil
 	}
 	_, err := b.Session.PublishFor(ctx, outage)
 	return err
 }
 
-// wake is the message that a release sends.
-func (b *Base) wake() scripts.Wake {
-	if b.channel == "" {
+// Wake is the message that a release sends.
+func (b *Base) Wake() scripts.Wake {
+	if b.Channel == "" {
 		return scripts.Wake{}
 	}
-	wake := scripts.Wake{Publish: b.Session.Publishes(), Channel: b.channel}
-	if b.orders() && b.Session.KnowsListeners() {
-		wake.Row = b.row
+	wake := scripts.Wake{Publish: b.Session.Publishes(), Channel: b.Channel}
+	if b.Orders() && b.Session.KnowsListeners() {
+		wake.Row = b.Row
 	}
 	return wake
 }
 
-// orders tells whether the process of a holder stands behind the others when it releases; see [Queue].
-func (b *Base) orders() bool { return b.Kind.Queue != nil && b.Kind.Queue.Orders }
+// Orders tells whether the process of a holder stands behind the others when it releases; see [Queue].
+func (b *Base) Orders() bool { return b.Kind.Queue != nil && b.Kind.Queue.Orders }
 
-// common are the texts that all releases to the process queue have in common.
-func (b *Base) common() scripts.Known {
+// Common are the texts that all releases to the process queue have in common.
+func (b *Base) Common() scripts.Known {
 	if known := b.known.Load(); known != nil {
 		return *known
 	}
-	known := scripts.Know(append([]string{b.Key, b.channel, b.tokens}, b.rowKeys...)...)
+	known := scripts.Know(append([]string{b.Key, b.Channel, b.tokens}, b.RowKeys...)...)
 	b.known.Store(&known)
 	return known
 }
 
-// background is a context for what no call waits for.
-func (b *Base) background(set *settings.Settings) context.Context {
+// Background is a context for what no call waits for.
+func (b *Base) Background(set *settings.Settings) context.Context {
 	return raise.Background(context.Background(), b.log(set))
 }
 
 // log is the logger of set, with the lock's name.
 func (b *Base) log(set *settings.Settings) *slog.Logger {
 	return session.Logger(set.Logger).With("lock.name", b.Name, "lock.primitive", b.Kind.Label)
+}
+
+// Broken is an error of the server or the network, or of ctx, with the lock's name.
+func (b *Base) Broken(err error) error {
+	return fmt.Errorf("redlatch: %s %q: %w", b.Kind.Label.Noun(), b.Name, outcome.Advise(b.Session.Dialing(err)))
+}
+
+// PassLease is for how long the lock is passed. The watchdog renews it after a third. It is short because it
+// may be passed to a process that has died without the server's notice, and long enough for a server that
+// fails over.
+const PassLease = 10 * time.Second
+
+// Patience is for how long a waiter who asks once in a poll interval is known to be there: the head of a
+// local queue asks that often, and a little later when it is delayed. A day is enough for those who never
+// want to ask.
+func Patience(set *settings.Settings) time.Duration { return 2 * min(set.Poll, 12*time.Hour) }
+
+// Announces tells whether waiters with these settings announce themselves when they are the head of the local
+// queue. No other does: readers stand back for an announced writer, and if one of them were before it in the
+// same local queue, neither could go on.
+func (b *Base) Announces(set *settings.Settings) bool {
+	return set.PreferWriters && b.Kind.Side.Withdraw != nil
 }

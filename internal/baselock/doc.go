@@ -1,4 +1,7 @@
-// Package baselock is the engine of every lock: acquire, re-enter, keep alive, hand on, lose, release.
+// Package baselock is what every lock stands on: the lock as one client knows it, and what this process has of it
+// in Redis, from the grant to the end of the last doubt. How a call gets the lock and how it goes on to the next
+// one is above it: in package locking, and for fair and read-write locks in fair and sides. Those are plugged in
+// as the [Ways] of a [Kind].
 //
 // # Nouns
 //
@@ -34,32 +37,13 @@
 //   - A command may be executed long after its sender gave up. A tenure with such a send is in doubt: for a minute it
 //     is settled again and again, to the count of its live holds, or to nothing. It is not moved, ever.
 //
-// # Who holds next
-//
-// The last Unlock of a tenant takes the first of these steps that is possible (release.go):
-//
-//	step                commands  the waiter that holds next                   it needs
-//	------------------  --------  -------------------------------------------  ------------------------------------
-//	local hand-off      none      the first of the local queue                 equal terms, no doubt, fresh news,
-//	                                                                           a streak that is not over
-//	atomic hand-off     one       the same waiter, in a tenure of its own      a lock with such a script
-//	remote hand-off     one       the first process of the process queue       a waiter there, or here
-//	release             one       whichever asks first                         nothing
-//
-// A call that comes for a lock takes the first of these roads that is open to it (lock.go):
-//
-//	re-enter            its context carries a hold of this lock                reenter.go
-//	beside              its context carries a hold of the other side           sides.go
-//	stand               the lock is fair: a place in Redis from the start      stand.go, turn.go
-//	join                readers of this process hold, and it reads             join.go
-//	yield               the lock is left to other processes for a moment       lock.go
-//	wait                calls of this process wait already, or hold            wait.go
-//	ask                 none of these                                          lock.go
-//
 // # Reading order
 //
-// tenure.go, tenant.go and hold.go are the nouns, lock.go and wait.go the way in, release.go, move.go,
-// atomic.go and remote.go the way out; send.go has the send lock, settle.go is about doubt, lost.go about losses, limit.go about the leases of single
-// holds. sides.go and join.go are for read-write locks, stand.go and turn.go for fair ones, token.go for
-// fenced ones, composite.go, together.go and giveall.go for multi-locks.
+// base.go and kind.go are the lock, tenure.go, tenant.go and hold.go what the process has of it. move.go gives a
+// tenure to its next tenant; reenter.go adds a hold to a tenant, giveback.go takes one off. send.go has the send
+// lock, settle.go is about doubt, lost.go about losses, limit.go about the leases of single holds, guest.go about
+// the read hold within a write hold, known.go about what Inspect tells.
+//
+// What other packages read and change of a tenure is exported. A field that a mutex guards says so; a function that
+// is called with the mutex has a name that ends in Locked.
 package baselock

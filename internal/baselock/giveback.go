@@ -15,97 +15,99 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// confirmed notes that Redis, asked at sent, had this owner.
-func (t *tenure) confirmed(sent time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.streak != nil {
-		t.streak.Confirmed(sent)
+// Confirmed notes that Redis, asked at sent, had this owner.
+func (t *Tenure) Confirmed(sent time.Time) {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	if t.Streak != nil {
+		t.Streak.Confirmed(sent)
 	}
 }
 
-// gaveBack is what follows from the answer to a release.
-func (t *tenure) gaveBack(freed bool, receipt delivery.Receipt, err error) error {
+// GaveBack is what follows from the answer to a release.
+func (t *Tenure) GaveBack(freed bool, receipt delivery.Receipt, err error) error {
 	if outcome.WrongType(err) { // a program that wrote something else there has taken the lock away
-		return t.lose(watchdog.NotOwned, err)
+		return t.Lose(watchdog.NotOwned, err)
 	}
 	if err != nil {
-		t.pending()
-		return t.unconfirmed(err, delivery.AsFailure(err).Doubt)
+		t.Pending()
+		return t.Unconfirmed(err, delivery.AsFailure(err).Doubt)
 	}
 	if receipt.Doubt {
-		t.doubted()
+		t.Doubted()
 	}
 	if freed {
-		t.confirmed(receipt.Sent)
-		t.moveOut()
+		t.Confirmed(receipt.Sent)
+		if t.Host != nil {
+			t.moveOut()
+		}
 		return nil
 	}
-	trusted := clock.Now().Before(t.entry.TrustedUntil())
+	trusted := clock.Now().Before(t.Entry.TrustedUntil())
 	switch {
 	case receipt.Doubt && trusted:
-		t.confirmed(receipt.Sent)
+		t.Confirmed(receipt.Sent)
 		return nil
 	case receipt.Refused != nil && trusted:
 		return fmt.Errorf("redlatch: %q is released, but the server refused what goes with it, perhaps the message to its waiters, "+
-			"who poll then: %w", t.base.Name, receipt.Refused)
+			"who poll then: %w", t.Base.Name, receipt.Refused)
 	}
-	return t.lose(watchdog.NotOwned, nil)
+	return t.Lose(watchdog.NotOwned, nil)
 }
 
-// releaseWithin is the limit of a release that may take so long.
-func releaseWithin(d time.Duration) delivery.Limit {
+// ReleaseWithin is the limit of a release that may take so long.
+func ReleaseWithin(d time.Duration) delivery.Limit {
 	return delivery.Limit{Outage: d, Total: d, Stubborn: true}
 }
 
-// unconfirmed is the error of a release that the server did not confirm in time.
-func (t *tenure) unconfirmed(err error, doubt bool) error {
-	err = t.base.Session.Dialing(err)
+// Unconfirmed is the error of a release that the server did not confirm in time.
+func (t *Tenure) Unconfirmed(err error, doubt bool) error {
+	err = t.Base.Session.Dialing(err)
 	if doubt {
 		err = errs.Part(fmt.Errorf("%w: %w", errs.Uncertain, err), "")
 	}
 	if errors.Is(err, redis.ErrClosed) {
 		return fmt.Errorf("redlatch: the release of %q is not confirmed and cannot go on, so the lock may stay taken until its lease is over; "+
-			"close a client after the last Unlock: %w", t.base.Name, err)
+			"close a client after the last Unlock: %w", t.Base.Name, err)
 	}
 	return fmt.Errorf("redlatch: the release of %q is not confirmed and goes on in the background, at most until its lease is over: %w",
-		t.base.Name, err)
+		t.Base.Name, err)
 }
 
 // giveBack ends a hold that is retired, and releases it.
-func (h *hold) giveBack(ctx context.Context) error {
-	t := h.tenant.tenure
+func (h *Hold) giveBack(ctx context.Context) error {
+	t := h.Tenant.Tenure
 	h.unlimit()
 	h.Ending().End(errs.Released)
 	var began time.Time // that of the release. Only a tenure that others have joined vouches for them
-	if t.base.Kind.Sharing != nil {
+	if t.Base.Kind.Sharing != nil {
 		began = clock.Now()
 	}
 	limit, err := time.Duration(0), error(nil)
-	left, held, lost, gone := h.part(false)
+	left, held, lost, gone := h.Part(false)
 	if !gone {
-		limit, err = t.lockSendToRelease(ctx, h.tenant.set.ReleaseTimeout)
-		if left, held, lost, gone = h.part(true); gone && err == nil {
-			t.unlockSend()
+		limit, err = t.lockSendToRelease(ctx, h.Tenant.Set.ReleaseTimeout)
+		if left, held, lost, gone = h.Part(true); gone && err == nil {
+			t.UnlockSend()
 		}
 	}
 	switch {
 	case gone && left > 0:
-		return t.base.Kind.Sharing.Vouch(ctx, t, began, lost)
+		return t.Base.Kind.Sharing.Vouch(ctx, t, began, lost)
 	case gone:
 		return lost
 	case left > 0:
-		h.tenant.adjust()
+		h.Tenant.Adjust()
 	}
 	if err == nil {
-		err = t.giveBackTo(ctx, left, held, releaseWithin(limit))
+		err = t.giveBackTo(ctx, left, held, ReleaseWithin(limit))
 	} else {
 		// An earlier command of this tenure has no answer yet. Settling takes the count to what is live now.
 		if left == 0 { // a re-entry that succeeds after all finds that it came too late
-			t.unannounce(false)
+			t.Unannounce(false)
 		}
-		t.pending()
-		err = t.unconfirmed(delivery.Unavailable(err), true)
+		t.Pending()
+		err = t.Unconfirmed(delivery.Unavailable(err), true)
 	}
 	if lost != nil {
 		return lost
@@ -115,38 +117,38 @@ func (h *hold) giveBack(ctx context.Context) error {
 
 // giveBackTo sends the release of one hold, after which so many are left. The caller has the send lock;
 // giveBackTo gives it back.
-func (t *tenure) giveBackTo(ctx context.Context, left int32, held bool, limit delivery.Limit) (err error) {
-	defer t.unlockSend()
+func (t *Tenure) giveBackTo(ctx context.Context, left int32, held bool, limit delivery.Limit) (err error) {
+	defer t.UnlockSend()
 	returned := false
-	defer raise.Unless(&returned, t.pending) // a hook of the client may panic on this goroutine
+	defer raise.Unless(&returned, t.Pending) // a hook of the client may panic on this goroutine
 	if left > 0 && held {
 		err = t.giveBackOne(ctx, limit, left)
 	} else {
-		err = t.base.Kind.Ways.GiveBack(ctx, t, limit, held)
+		err = t.Base.Kind.Ways.GiveBack(ctx, t, limit, held)
 	}
 	returned = true
 	return err
 }
 
 // giveBackOne lowers the count. The lease stays what it is.
-func (t *tenure) giveBackOne(ctx context.Context, limit delivery.Limit, left int32) error {
-	cmd := t.base.Kind.Recount(t.subject(left, 0))
-	held, receipt, err := delivery.Within(ctx, t.base.Session.Dispatch, cmd, limit)
+func (t *Tenure) giveBackOne(ctx context.Context, limit delivery.Limit, left int32) error {
+	cmd := t.Base.Kind.Recount(t.Subject(left, 0))
+	held, receipt, err := delivery.Within(ctx, t.Base.Session.Dispatch, cmd, limit)
 	if receipt.Doubt || err != nil {
-		t.doubted()
+		t.Doubted()
 	}
 	if err != nil {
-		return t.unconfirmed(err, delivery.AsFailure(err).Doubt)
+		return t.Unconfirmed(err, delivery.AsFailure(err).Doubt)
 	}
 	if !held {
-		return t.lose(watchdog.NotOwned, nil)
+		return t.Lose(watchdog.NotOwned, nil)
 	}
 	return nil
 }
 
-// decline gives back a hold that no waiter takes, because the waiter that it was handed to has left.
-func (h *hold) decline() {
-	if h.retire() {
-		_ = h.giveBack(h.tenant.tenure.base.background(h.tenant.set)) // what is not confirmed goes on in the background
+// Decline gives back a hold that no waiter takes, because the waiter that it was handed to has left.
+func (h *Hold) Decline() {
+	if h.Retire() {
+		_ = h.giveBack(h.Tenant.Tenure.Base.Background(h.Tenant.Set)) // what is not confirmed goes on in the background
 	}
 }

@@ -16,62 +16,62 @@ import (
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
 
-// A hold is one acquisition of a tenant: the first, or a re-entry.
-type hold struct {
-	tenant *tenant
+// A Hold is one acquisition of a tenant: the first, or a re-entry.
+type Hold struct {
+	Tenant *Tenant
 	life.Hold
 	limit atomic.Pointer[limit] // nil while it lasts as long as its tenure; see limit.go
 
-	group int32 // it counts with the holds of its tenant that have the same; see join.go
-	path  path
+	Group int32 // it counts with the holds of its tenant that have the same; see join.go
+	Path  path
 
 	// The rest is guarded by the mutex of the tenure.
 
-	renewed  bool // it has no lease of its own, so the watchdog renews the tenure while it lives
+	Renewed  bool // it has no lease of its own, so the watchdog renews the tenure while it lives
 	released bool // given back, or on the way
 	dropped  bool // unreachable for the program, or left: its lease runs out
 	left     bool // by Leave
 	over     bool // its own limit has ended it, and not the tenure's
 }
 
-// live tells whether the hold can be re-entered.
-func (h *hold) live() bool {
-	h.tenant.tenure.mu.Lock()
-	defer h.tenant.tenure.mu.Unlock()
+// Live tells whether the hold can be re-entered.
+func (h *Hold) Live() bool {
+	h.Tenant.Tenure.Mu.Lock()
+	defer h.Tenant.Tenure.Mu.Unlock()
 	return !h.released && !h.over && !h.left && h.lostLocked() == nil
 }
 
 // Local tells whether the lock came from another hold of this process without a command.
-func (h *hold) Local() bool { return h.path == local }
+func (h *Hold) Local() bool { return h.Path == Local }
 
 // Passed tells whether another process handed the lock on to this one.
-func (h *hold) Passed() bool { return h.path == passed }
+func (h *Hold) Passed() bool { return h.Path == Passed }
 
 // Client tells a test where it is still held.
-func (h *hold) Client() any { return h.tenant.tenure.base.Session.Client }
+func (h *Hold) Client() any { return h.Tenant.Tenure.Base.Session.Client }
 
-func (h *hold) Object() (primitive, name string) {
-	return string(h.tenant.tenure.base.Kind.Label), h.tenant.tenure.base.Name
+func (h *Hold) Object() (primitive, name string) {
+	return string(h.Tenant.Tenure.Base.Kind.Label), h.Tenant.Tenure.Base.Name
 }
-func (h *hold) Owner() string { return h.tenant.tenure.id }
+func (h *Hold) Owner() string { return h.Tenant.Tenure.ID }
 
-func (h *hold) Token() int64 {
-	h.tenant.tenure.mu.Lock()
-	defer h.tenant.tenure.mu.Unlock()
-	return h.tenant.token
+func (h *Hold) Token() int64 {
+	h.Tenant.Tenure.Mu.Lock()
+	defer h.Tenant.Tenure.Mu.Unlock()
+	return h.Tenant.Token
 }
 
 // Until is the tenant's trust, or the end of the hold's own if that is sooner, or the moment at which the hold
 // ended.
-func (h *hold) Until() time.Time {
+func (h *Hold) Until() time.Time {
 	return h.UntilAtMost(func() time.Time {
-		t := h.tenant.tenure
-		t.mu.Lock()
-		until := t.entry.TrustedUntil()
-		if frozen := h.tenant.until; frozen != 0 {
+		t := h.Tenant.Tenure
+		t.Mu.Lock()
+		until := t.Entry.TrustedUntil()
+		if frozen := h.Tenant.until; frozen != 0 {
 			until = frozen.Time()
 		}
-		t.mu.Unlock()
+		t.Mu.Unlock()
 		if l := h.limit.Load(); l != nil {
 			if own := l.ticket.TrustedUntil(); own.Before(until) {
 				until = own
@@ -82,23 +82,23 @@ func (h *hold) Until() time.Time {
 }
 
 // Unlock gives the hold back. Its contexts end first, so that the work stops before another holder starts.
-func (h *hold) Unlock(ctx context.Context) error {
+func (h *Hold) Unlock(ctx context.Context) error {
 	if rest := h.rest(); rest > 0 {
 		return h.unlockIn(ctx, rest)
 	}
-	if !h.retire() {
-		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, h.tenant.tenure.base.Name)
+	if !h.Retire() {
+		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, h.Tenant.Tenure.Base.Name)
 	}
 	err := h.Explain(h.giveBack(ctx))
 	h.Finish(ctx, redlatch.EventReleased, err)
 	return err
 }
 
-// retire marks the hold as given back and reports whether it was not before.
-func (h *hold) retire() bool {
-	t := h.tenant.tenure
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// Retire marks the hold as given back and reports whether it was not before.
+func (h *Hold) Retire() bool {
+	t := h.Tenant.Tenure
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
 	if h.released || h.left {
 		return false
 	}
@@ -106,52 +106,52 @@ func (h *hold) retire() bool {
 	return true
 }
 
-func (h *hold) retireLocked() {
-	c := h.tenant
+func (h *Hold) retireLocked() {
+	c := h.Tenant
 	h.released = true
 	if c.inner != nil {
-		*c.inner = slices.DeleteFunc(*c.inner, func(other *hold) bool { return other == h })
+		*c.inner = slices.DeleteFunc(*c.inner, func(other *Hold) bool { return other == h })
 	}
 }
 
 // Extend lengthens the lease of the tenure, and the time for which this hold is promised it.
-func (h *hold) Extend(ctx context.Context, lease time.Duration) error {
-	t := h.tenant.tenure
-	if err := t.lockSend(ctx); err != nil {
-		return fmt.Errorf("redlatch: extending the lease of %q: %w", t.base.Name, t.base.Session.Dialing(err))
+func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
+	t := h.Tenant.Tenure
+	if err := t.LockSend(ctx); err != nil {
+		return fmt.Errorf("redlatch: extending the lease of %q: %w", t.Base.Name, t.Base.Session.Dialing(err))
 	}
-	defer t.unlockSend()
-	t.mu.Lock()
+	defer t.UnlockSend()
+	t.Mu.Lock()
 	released := h.released || h.left
-	t.mu.Unlock()
+	t.Mu.Unlock()
 	if released {
-		return fmt.Errorf("%w: lock %q cannot be extended any more", errs.Released, t.base.Name)
+		return fmt.Errorf("%w: lock %q cannot be extended any more", errs.Released, t.Base.Name)
 	}
-	return h.lengthen(ctx, h.leaseWithin(time.Now(), lease), delivery.Limit{Outage: h.tenant.set.OutageFor(false)})
+	return h.lengthen(ctx, h.leaseWithin(time.Now(), lease), delivery.Limit{Outage: h.Tenant.Set.OutageFor(false)})
 }
 
 // lengthen is Extend for a caller that has the send lock.
-func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery.Limit) error {
-	t := h.tenant.tenure
-	t.mu.Lock()
-	lost, live := h.lostLocked(), h.tenant.countedLocked()
-	t.mu.Unlock()
+func (h *Hold) lengthen(ctx context.Context, lease time.Duration, limit delivery.Limit) error {
+	t := h.Tenant.Tenure
+	t.Mu.Lock()
+	lost, live := h.lostLocked(), h.Tenant.countedLocked()
+	t.Mu.Unlock()
 	if lost != nil {
 		return lost
 	}
-	cmd := t.base.Kind.Recount(t.subject(live, lease))
-	held, receipt, err := delivery.Deliver(ctx, t.base.Session.Dispatch, cmd, limit)
+	cmd := t.Base.Kind.Recount(t.Subject(live, lease))
+	held, receipt, err := delivery.Deliver(ctx, t.Base.Session.Dispatch, cmd, limit)
 	if receipt.Doubt || err != nil {
-		t.doubted()
+		t.Doubted()
 	}
 	if err != nil {
-		return fmt.Errorf("redlatch: extending the lease of %q: %w", t.base.Name, t.base.Session.Dialing(err))
+		return fmt.Errorf("redlatch: extending the lease of %q: %w", t.Base.Name, t.Base.Session.Dialing(err))
 	}
 	if !held {
-		return t.lose(watchdog.NotOwned, nil)
+		return t.Lose(watchdog.NotOwned, nil)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
 	if lost := h.lostLocked(); lost != nil { // meanwhile, by the clock
 		return lost
 	}
@@ -162,7 +162,7 @@ func (h *hold) lengthen(ctx context.Context, lease time.Duration, limit delivery
 }
 
 // Leave ends the hold, and its renewal, unless others of its owner still need that.
-func (h *hold) Leave() {
+func (h *Hold) Leave() {
 	if h.drop(true, errs.Released) {
 		h.Finish(context.Background(), redlatch.EventLeft, nil)
 	}
@@ -170,38 +170,38 @@ func (h *hold) Leave() {
 
 // Forgotten ends a hold that the program has dropped, and its renewal, unless others of its tenant still need
 // that.
-func (h *hold) Forgotten(there *holds.Place) {
-	t, set := h.tenant.tenure, h.tenant.set
+func (h *Hold) Forgotten(there *holds.Place) {
+	t, set := h.Tenant.Tenure, h.Tenant.Set
 	// The program has no context of the hold any more, but a goroutine may still wait on the channel that a
 	// context's Done returned.
-	if !h.drop(false, &redlatch.LossError{Name: t.base.Name, Owner: t.id, Reason: redlatch.ReasonForgotten,
+	if !h.drop(false, &redlatch.LossError{Name: t.Base.Name, Owner: t.ID, Reason: redlatch.ReasonForgotten,
 		At: time.Now()}) {
 		return
 	}
-	life.Of{Kind: t.base.Kind.Label, Logger: set.Logger, Holds: []*life.Hold{&h.Hold}}.Forgotten(
-		"a hold was dropped without Unlock; it is renewed no longer and ends with its lease", there, t.base.Name, t.id)
+	life.Of{Kind: t.Base.Kind.Label, Logger: set.Logger, Holds: []*life.Hold{&h.Hold}}.Forgotten(
+		"a hold was dropped without Unlock; it is renewed no longer and ends with its lease", there, t.Base.Name, t.ID)
 }
 
 // drop has the lease of h run out, and ends its contexts for that cause. It reports whether h was held until
 // then.
-func (h *hold) drop(left bool, cause error) bool {
-	t := h.tenant.tenure
-	t.mu.Lock()
+func (h *Hold) drop(left bool, cause error) bool {
+	t := h.Tenant.Tenure
+	t.Mu.Lock()
 	if h.released || h.left {
-		t.mu.Unlock()
+		t.Mu.Unlock()
 		return false
 	}
 	lost := h.lostLocked() != nil
 	h.dropped, h.left = true, left
-	t.shared.Close()
-	t.mu.Unlock()
+	t.Shared.Close()
+	t.Mu.Unlock()
 	h.Ending().End(cause)
 	h.unlimit()
 	if !lost {
-		h.tenant.adjust()
+		h.Tenant.Adjust()
 	}
 	return !lost
 }
 
-var _ holds.Hold = (*hold)(nil)
-var _ session.Renewer = (*tenure)(nil)
+var _ holds.Hold = (*Hold)(nil)
+var _ session.Renewer = (*Tenure)(nil)

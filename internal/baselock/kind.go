@@ -1,7 +1,6 @@
 package baselock
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -45,7 +44,7 @@ type Kind struct {
 
 	Queue  *Queue
 	Tokens *Tokens
-	Side   *Side
+	Side   *Side // never nil
 }
 
 // A Queue is the scripts of a lock with a process queue.
@@ -98,19 +97,12 @@ type Side struct {
 	Turn func(from, to Subject) scripts.Command[scripts.Attempt]
 }
 
-// oneSided is the side of a lock that has its key for itself.
-var oneSided Side
+// OneSided is the side of a lock that has its key for itself.
+var OneSided = &Side{}
 
-func (k *Kind) side() *Side {
-	if k.Side != nil {
-		return k.Side
-	}
-	return &oneSided
-}
-
-// queued is what the registry calls what waits in the lock's local queue: those for the sides of a read-write
-// lock wait in one.
-func (k *Kind) queued() redlatch.Kind { return cmp.Or(k.side().Queued, k.Label) }
+// Moves tells whether a tenure of this kind is nothing but its field: it has no token, place in a queue, or
+// other side.
+func (k *Kind) Moves() bool { return k.Tokens == nil && k.Queued == nil && k.Side == OneSided }
 
 // A Subject is what a script is about.
 type Subject struct {

@@ -35,7 +35,7 @@ import (
 // A limit is the end of a hold that may be over before its tenure. The watchdog looks after it as after a
 // lease that it does not renew.
 type limit struct {
-	hold   *hold
+	hold   *Hold
 	ticket watchdog.Ticket
 	most   time.Duration // WithMaxHold, 0: none
 	margin time.Duration
@@ -62,18 +62,18 @@ func (l *limit) end() time.Time {
 
 // shareLocked gives the first hold a limit, if it has a lease of its own, before another one lengthens the
 // tenure's.
-func (c *tenant) shareLocked() {
+func (c *Tenant) shareLocked() {
 	h := &c.first
-	if h.renewed || h.released || h.dropped || h.over || h.limit.Load() != nil {
+	if h.Renewed || h.released || h.dropped || h.over || h.limit.Load() != nil {
 		return
 	}
-	h.keepLocked(&limit{hold: h, most: c.set.MaxHold, margin: watchdog.Margin(c.set.FirstLease())},
-		c.tenure.entry.TrustedUntil())
+	h.keepLocked(&limit{hold: h, most: c.Set.MaxHold, margin: watchdog.Margin(c.Set.FirstLease())},
+		c.Tenure.Entry.TrustedUntil())
 }
 
 // limitLocked gives a re-entry that was acquired with set, and is trusted until then, the limit that it asks
 // for.
-func (h *hold) limitLocked(set *settings.Settings, trusted time.Time) {
+func (h *Hold) limitLocked(set *settings.Settings, trusted time.Time) {
 	if set.Lease == 0 && set.MaxHold == 0 {
 		return
 	}
@@ -84,28 +84,28 @@ func (h *hold) limitLocked(set *settings.Settings, trusted time.Time) {
 	h.keepLocked(l, trusted)
 }
 
-func (h *hold) keepLocked(l *limit, trusted time.Time) {
-	h.tenant.tenure.base.Session.Watchdog.Keep(&l.ticket, l, l.terms(trusted))
+func (h *Hold) keepLocked(l *limit, trusted time.Time) {
+	h.Tenant.Tenure.Base.Session.Watchdog.Keep(&l.ticket, l, l.terms(trusted))
 	h.limit.Store(l)
 }
 
 // prolongLocked moves the limit, after an extension.
-func (h *hold) prolongLocked(trusted time.Time) {
+func (h *Hold) prolongLocked(trusted time.Time) {
 	if l := h.limit.Load(); l != nil {
-		h.tenant.tenure.base.Session.Watchdog.Change(&l.ticket, l.terms(trusted))
+		h.Tenant.Tenure.Base.Session.Watchdog.Change(&l.ticket, l.terms(trusted))
 	}
 }
 
 // unlimit has the watchdog look after the hold no longer.
-func (h *hold) unlimit() {
+func (h *Hold) unlimit() {
 	if l := h.limit.Load(); l != nil {
-		h.tenant.tenure.base.Session.Watchdog.Forget(&l.ticket)
+		h.Tenant.Tenure.Base.Session.Watchdog.Forget(&l.ticket)
 	}
 }
 
 // leaseWithin is the tenant's, for an extension of this hold.
-func (h *hold) leaseWithin(at time.Time, lease time.Duration) time.Duration {
-	lease = h.tenant.leaseWithin(at, lease)
+func (h *Hold) leaseWithin(at time.Time, lease time.Duration) time.Duration {
+	lease = h.Tenant.leaseWithin(at, lease)
 	if l := h.limit.Load(); l != nil && l.most > 0 {
 		lease = min(lease, max(l.end().Sub(at), time.Millisecond))
 	}
@@ -113,11 +113,11 @@ func (h *hold) leaseWithin(at time.Time, lease time.Duration) time.Duration {
 }
 
 // lostLocked is why the hold was lost, nil while it was not.
-func (h *hold) lostLocked() error {
+func (h *Hold) lostLocked() error {
 	if h.over {
 		return h.limit.Load().loss
 	}
-	if lost := h.tenant.tenure.lostLocked(); lost != nil && h.tenant == h.tenant.tenure.tenant {
+	if lost := h.Tenant.Tenure.LostLocked(); lost != nil && h.Tenant == h.Tenant.Tenure.Tenant {
 		return lost
 	}
 	return nil
@@ -125,65 +125,65 @@ func (h *hold) lostLocked() error {
 
 // promisedLocked tells whether the lock is still promised to a hold. A hold that is being given back sees to
 // the rest itself; one that was dropped has its lease run out.
-func (c *tenant) promisedLocked() bool {
+func (c *Tenant) promisedLocked() bool {
 	over := int32(0)
 	for h := range c.holdsLocked() {
 		if h.over {
 			over++
 		}
 	}
-	return over < c.live
+	return over < c.Live
 }
 
-// part takes a hold that is being given back off the tenant's count, and with it those that are over if
+// Part takes a hold that is being given back off the tenant's count, and with it those that are over if
 // nothing is promised any longer. So many are left then. gone tells that Redis need not hear: the hold was
 // taken off before, or it had joined others, or others have joined it, and some of them are left. Of a hold of
 // which Redis has to hear, only a caller that sends takes it off.
-func (h *hold) part(sends bool) (left int32, held bool, lost error, gone bool) {
-	t, c := h.tenant.tenure, h.tenant
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	held, lost = t.lostLocked() == nil, h.lostLocked()
+func (h *Hold) Part(sends bool) (left int32, held bool, lost error, gone bool) {
+	t, c := h.Tenant.Tenure, h.Tenant
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	held, lost = t.LostLocked() == nil, h.lostLocked()
 	switch {
-	case c.live == 0:
+	case c.Live == 0:
 		gone = true
-	case t.shared.Leave():
-		c.live, gone = c.live-1, true
+	case t.Shared.Leave():
+		c.Live, gone = c.Live-1, true
 	case sends:
-		c.live--
+		c.Live--
 		if held && !c.promisedLocked() {
-			c.live = 0
+			c.Live = 0
 		}
-		if c.live == 0 {
-			t.shared.Last()
+		if c.Live == 0 {
+			t.Shared.Last()
 		}
 	}
-	return c.live, held, lost, gone
+	return c.Live, held, lost, gone
 }
 
 // overdue ends a hold whose own limit has passed, and lets the lock go if nothing is promised any longer.
-func (h *hold) overdue(reason redlatch.LossReason) {
-	t, c := h.tenant.tenure, h.tenant
-	loss := &redlatch.LossError{Name: t.base.Name, Owner: t.id, Reason: reason, At: time.Now()}
-	t.mu.Lock()
-	if h.released || h.dropped || h.over || t.lostLocked() != nil || c.live == 0 {
-		t.mu.Unlock()
+func (h *Hold) overdue(reason redlatch.LossReason) {
+	t, c := h.Tenant.Tenure, h.Tenant
+	loss := &redlatch.LossError{Name: t.Base.Name, Owner: t.ID, Reason: reason, At: time.Now()}
+	t.Mu.Lock()
+	if h.released || h.dropped || h.over || t.LostLocked() != nil || c.Live == 0 {
+		t.Mu.Unlock()
 		return
 	}
 	h.limit.Load().loss, h.over = loss, true
 	promised := c.promisedLocked()
-	early := !promised && clock.Now().Before(t.entry.TrustedUntil()) // the server would keep it for longer
+	early := !promised && clock.Now().Before(t.Entry.TrustedUntil()) // the server would keep it for longer
 	if early {
 		t.forgetLocked() // it is this tenant's until it is over
 	}
-	t.mu.Unlock()
+	t.Mu.Unlock()
 	h.Ending().End(loss)
 	switch {
 	case promised:
 		h.Finish(context.Background(), redlatch.EventLost, loss)
-		c.adjust()
+		c.Adjust()
 	case early:
-		_ = t.lose(reason, nil)
-		t.giveUp()
+		_ = t.Lose(reason, nil)
+		t.GiveUp()
 	}
 }

@@ -22,62 +22,62 @@ import (
 
 // Gone notes what a renewal has found in place of the tenure. forced is the notice that says who has taken the
 // lock by force; it is empty where there is none.
-func (t *tenure) Gone(forced string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *Tenure) Gone(forced string) {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
 	t.rareLocked().loss.Found(forced)
 }
 
 // Lost is called by the watchdog. A loss that comes when the last hold has just been given back is told to no
 // observer.
-func (t *tenure) Lost(reason string, cause error) {
-	t.mu.Lock()
-	over := t.tenant.live == 0
-	t.mu.Unlock()
+func (t *Tenure) Lost(reason string, cause error) {
+	t.Mu.Lock()
+	over := t.Tenant.Live == 0
+	t.Mu.Unlock()
 	if !over {
-		_ = t.lose(redlatch.LossReason(reason), cause) // the holds' contexts carry it
+		_ = t.Lose(redlatch.LossReason(reason), cause) // the holds' contexts carry it
 		t.outlived(reason)
 	}
 }
 
-// lostLocked is why the tenure is lost, nil if it is not.
-func (t *tenure) lostLocked() *redlatch.LossError { return t.rare.loss.Err() }
+// LostLocked is why the tenure is lost, nil if it is not.
+func (t *Tenure) LostLocked() *redlatch.LossError { return t.rare.loss.Err() }
 
-// lose ends all holds of the tenant, once, and returns what is known about the loss. It waits for nothing.
-func (t *tenure) lose(reason redlatch.LossReason, cause error) error {
-	err := &redlatch.LossError{Name: t.base.Name, Owner: t.id, Reason: reason, At: time.Now(), Cause: cause}
-	t.mu.Lock()
+// Lose ends all holds of the tenant, once, and returns what is known about the loss. It waits for nothing.
+func (t *Tenure) Lose(reason redlatch.LossReason, cause error) error {
+	err := &redlatch.LossError{Name: t.Base.Name, Owner: t.ID, Reason: reason, At: time.Now(), Cause: cause}
+	t.Mu.Lock()
 	l := &t.rareLocked().loss
 	if !l.Begin(err, reason == watchdog.NotOwned && cause == nil) {
-		defer t.mu.Unlock()
+		defer t.Mu.Unlock()
 		return l.Err()
 	}
-	timeout := t.tenant.set.WatchdogTimeout
-	t.shared.Close()
-	ended := slices.Collect(t.tenant.holdsLocked())
-	of := life.Of{Thing: "lock", Kind: t.base.Kind.Label, Logger: t.tenant.set.Logger}
-	t.mu.Unlock()
+	timeout := t.Tenant.Set.WatchdogTimeout
+	t.Shared.Close()
+	ended := slices.Collect(t.Tenant.holdsLocked())
+	of := life.Of{Thing: "lock", Kind: t.Base.Kind.Label, Logger: t.Tenant.Set.Logger}
+	t.Mu.Unlock()
 	// The contexts end first: the work has to stop, and nothing that waits for a mutex may keep the news from
 	// it.
 	for _, h := range ended {
 		h.Ending().End(err)
 	}
-	t.forget()
-	t.unannounce(false)
-	t.base.Kind.Ways.Over(t)
+	t.Forget()
+	t.Unannounce(false)
+	t.Base.Kind.Ways.Over(t)
 	for _, h := range ended {
 		h.unlimit()
 		of.Holds = append(of.Holds, &h.Hold)
 	}
-	gone := why.Gone{Key: t.base.Key, Owners: []string{t.id}, Since: t.post.Since.Time()}
-	return l.Tell(of, l.Find(t.base.Session, gone, timeout))
+	gone := why.Gone{Key: t.Base.Key, Owners: []string{t.ID}, Since: t.Post.Since.Time()}
+	return l.Tell(of, l.Find(t.Base.Session, gone, timeout))
 }
 
 // Explain adds to the loss of h what was found out about it, and waits for that. Another error is left as it
 // is.
-func (h *hold) Explain(err error) error {
-	h.tenant.tenure.mu.Lock()
-	l := &h.tenant.tenure.rare.loss
-	h.tenant.tenure.mu.Unlock()
+func (h *Hold) Explain(err error) error {
+	h.Tenant.Tenure.Mu.Lock()
+	l := &h.Tenant.Tenure.rare.loss
+	h.Tenant.Tenure.Mu.Unlock()
 	return l.Explain(err)
 }

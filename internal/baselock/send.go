@@ -7,14 +7,14 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
-// lockSend takes the send lock: a tenure has at most one count-changing command under way. unlockSend gives
+// LockSend takes the send lock: a tenure has at most one count-changing command under way. unlockSend gives
 // it to the next.
-func (t *tenure) lockSend(ctx context.Context) error {
+func (t *Tenure) LockSend(ctx context.Context) error {
 	lockorder.Waits[lockorder.Send](t)
-	t.mu.Lock()
+	t.Mu.Lock()
 	if !t.sending {
 		t.sending = true
-		t.mu.Unlock()
+		t.Mu.Unlock()
 		lockorder.Has[lockorder.Send](t)
 		return nil
 	}
@@ -23,30 +23,30 @@ func (t *tenure) lockSend(ctx context.Context) error {
 		r.turn = make(chan struct{}, 1)
 	}
 	r.senders++
-	t.mu.Unlock()
+	t.Mu.Unlock()
 	select {
 	case <-r.turn:
 		lockorder.Has[lockorder.Send](t)
 		return nil
 	case <-ctx.Done():
 	}
-	t.mu.Lock()
+	t.Mu.Lock()
 	came := r.senders == 0 // the send lock came at the same moment, and no other goroutine waits for it
 	if !came {
 		r.senders--
 	}
-	t.mu.Unlock()
+	t.Mu.Unlock()
 	if came {
 		<-r.turn
-		t.unlockSend()
+		t.UnlockSend()
 	}
 	return ctx.Err()
 }
 
-// tryLockSend takes the send lock if it is free.
-func (t *tenure) tryLockSend() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// TryLockSend takes the send lock if it is free.
+func (t *Tenure) TryLockSend() bool {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
 	free := !t.sending
 	t.sending = true
 	if free {
@@ -57,21 +57,21 @@ func (t *tenure) tryLockSend() bool {
 
 // lockSendToRelease is lockSend for a release: it does not care for the end of ctx, but has a limit. It
 // answers how much of that is left for the release itself.
-func (t *tenure) lockSendToRelease(ctx context.Context, limit time.Duration) (left time.Duration, err error) {
-	if t.tryLockSend() { // the common case needs no timer
+func (t *Tenure) lockSendToRelease(ctx context.Context, limit time.Duration) (left time.Duration, err error) {
+	if t.TryLockSend() { // the common case needs no timer
 		return limit, nil
 	}
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	err = t.lockSend(ctx)
+	err = t.LockSend(ctx)
 	return max(time.Millisecond, limit-time.Since(start)), err
 }
 
-func (t *tenure) unlockSend() {
+func (t *Tenure) UnlockSend() {
 	lockorder.Gone[lockorder.Send](t)
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
 	if t.rare.senders == 0 {
 		t.sending = false
 		return

@@ -23,7 +23,7 @@ const (
 	ghostsWithin   = time.Minute
 	firstSettle    = 250 * time.Millisecond
 	pendingPause   = 2 * time.Second // longest pause while a release is not confirmed
-	settleAttempt  = 2 * time.Second // how long one settling waits for the server
+	SettleAttempt  = 2 * time.Second // how long one settling waits for the server
 	leaseOverAfter = time.Second     // the server's clock may be behind ours by this much at the end of a lease
 )
 
@@ -39,7 +39,7 @@ type doubt struct {
 	settling  bool          // one is under way, and plans the next when it is done
 }
 
-func (t *tenure) doubtLocked() *doubt {
+func (t *Tenure) doubtLocked() *doubt {
 	r := t.rareLocked()
 	if r.doubt == nil {
 		r.doubt = &doubt{}
@@ -47,42 +47,44 @@ func (t *tenure) doubtLocked() *doubt {
 	return r.doubt
 }
 
-// inDoubt tells whether a command of the tenure had an unknown outcome.
-func (t *tenure) inDoubt() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.rare.doubt != nil
+// InDoubt tells whether a command of the tenure had an unknown outcome.
+func (t *Tenure) InDoubt() bool {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	return t.InDoubtLocked()
 }
 
-// doubted notes that a command of unknown outcome may still execute.
-func (t *tenure) doubted() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *Tenure) InDoubtLocked() bool { return t.rare.doubt != nil }
+
+// Doubted notes that a command of unknown outcome may still execute.
+func (t *Tenure) Doubted() {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
 	t.doubtLocked().ghosts = time.Now().Add(ghostsWithin)
-	t.shared.Close()
+	t.Shared.Close()
 	t.planLocked()
 }
 
-// pending notes that the release was sent or was to be sent, and has no answer. What has no live hold is not
+// Pending notes that the release was sent or was to be sent, and has no answer. What has no live hold is not
 // renewed meanwhile.
-func (t *tenure) pending() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (t *Tenure) Pending() {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
 	d, now := t.doubtLocked(), time.Now()
 	d.ghosts = now.Add(ghostsWithin)
 	d.release, d.confirmed = t.leaseEnd(now), false
-	if t.tenant.live == 0 {
+	if t.Tenant.Live == 0 {
 		t.forgetLocked()
 	}
 	t.planLocked()
 }
 
 // leaseEnd is when the server has certainly dropped the tenure's key, if it is not renewed.
-func (t *tenure) leaseEnd(now time.Time) time.Time {
-	set := t.tenant.set
+func (t *Tenure) leaseEnd(now time.Time) time.Time {
+	set := t.Tenant.Set
 	lease := max(set.FirstLease(), set.WatchdogTimeout)
 	end := now.Add(lease + leaseOverAfter)
-	if trusted := t.entry.TrustedUntil().Add(watchdog.Margin(lease) + leaseOverAfter); trusted.After(end) {
+	if trusted := t.Entry.TrustedUntil().Add(watchdog.Margin(lease) + leaseOverAfter); trusted.After(end) {
 		end = trusted
 	}
 	return end
@@ -90,8 +92,8 @@ func (t *tenure) leaseEnd(now time.Time) time.Time {
 
 // planLocked sees to it that a settling comes soon, sooner than what an older doubt may have planned. It runs
 // on a timer, so nothing waits in between.
-func (t *tenure) planLocked() {
-	if t.queued {
+func (t *Tenure) planLocked() {
+	if t.Queued {
 		return
 	}
 	d, due := t.doubtLocked(), time.Now().Add(firstSettle)
@@ -105,7 +107,7 @@ func (t *tenure) planLocked() {
 	}
 }
 
-func (t *tenure) settleAtLocked(due time.Time) {
+func (t *Tenure) settleAtLocked(due time.Time) {
 	d := t.rare.doubt
 	d.due = due
 	if d.timer == nil {
@@ -116,20 +118,20 @@ func (t *tenure) settleAtLocked(due time.Time) {
 }
 
 // settle takes the tenure's count in Redis to what it should be, and comes again while there is doubt.
-func (t *tenure) settle() {
-	t.mu.Lock()
+func (t *Tenure) settle() {
+	t.Mu.Lock()
 	d := t.rare.doubt
 	if d.settling || d.pause == 0 { // the timer was set anew as it fired
-		t.mu.Unlock()
+		t.Mu.Unlock()
 		return
 	}
 	d.settling = true
-	t.mu.Unlock()
+	t.Mu.Unlock()
 
 	err := t.settleOnce()
 
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
 	d.settling = false
 	now := time.Now()
 	// Where the server has said that it will never execute the release, a ghost is all that is left to wait
@@ -153,121 +155,121 @@ func (t *tenure) settle() {
 }
 
 // settled tells what became of the settling.
-func (t *tenure) settled(since time.Time, err error) {
-	set := t.latest().set
+func (t *Tenure) settled(since time.Time, err error) {
+	set := t.latest().Set
 	if err != nil && !errors.Is(err, redis.ErrClosed) {
 		session.Logger(set.Logger).Error("redlatch: what was in doubt could not be settled; the lock may stay taken until its lease is over, or until ForceUnlock",
-			"lock.name", t.base.Name, "lock.primitive", t.base.Kind.Label, "lock.owner", t.id,
+			"lock.name", t.Base.Name, "lock.primitive", t.Base.Kind.Label, "lock.owner", t.ID,
 			"error", outcome.Advise(err))
 	}
 	observe.Happened(context.Background(), set, redlatch.Event{
-		Kind: redlatch.EventSettled, Primitive: t.base.Kind.Label, Name: t.base.Name, Owner: t.id,
+		Kind: redlatch.EventSettled, Primitive: t.Base.Kind.Label, Name: t.Base.Name, Owner: t.ID,
 		Duration: time.Since(since), Err: err,
 	})
 }
 
-func (t *tenure) settleOnce() error {
-	ctx, cancel := context.WithTimeout(t.base.background(t.latest().set), settleAttempt)
+func (t *Tenure) settleOnce() error {
+	ctx, cancel := context.WithTimeout(t.Base.Background(t.latest().Set), SettleAttempt)
 	defer cancel()
-	if err := t.lockSend(ctx); err != nil {
+	if err := t.LockSend(ctx); err != nil {
 		return err
 	}
-	defer t.unlockSend()
+	defer t.UnlockSend()
 	return t.assert(ctx)
 }
 
 // assert sends what is true now: the number of live holds, or that there are none. The caller has the send
 // lock.
-func (t *tenure) assert(ctx context.Context) error {
-	t.mu.Lock()
-	live, lost := t.tenant.countedLocked(), t.lostLocked() != nil
-	t.mu.Unlock()
-	limit := delivery.Limit{Outage: settleAttempt}
+func (t *Tenure) assert(ctx context.Context) error {
+	t.Mu.Lock()
+	live, lost := t.Tenant.countedLocked(), t.LostLocked() != nil
+	t.Mu.Unlock()
+	limit := delivery.Limit{Outage: SettleAttempt}
 	if live > 0 && !lost {
-		cmd := t.base.Kind.Recount(t.subject(live, 0))
-		_, receipt, err := delivery.Deliver(ctx, t.base.Session.Dispatch, cmd, limit)
+		cmd := t.Base.Kind.Recount(t.Subject(live, 0))
+		_, receipt, err := delivery.Deliver(ctx, t.Base.Session.Dispatch, cmd, limit)
 		if receipt.Doubt || err != nil && delivery.AsFailure(err).Doubt {
-			t.doubted() // this one may execute when the count is another
+			t.Doubted() // this one may execute when the count is another
 		}
 		return err // a field that is gone is for the watchdog to find
 	}
 	// A release that is executed late finds nothing of ours, or what should not be there.
-	_, _, err := delivery.Deliver(ctx, t.base.Session.Dispatch, t.base.Kind.Release(t.subject(0, 0)), limit)
-	if t.announces {
-		t.base.withdraw(ctx)
+	_, _, err := delivery.Deliver(ctx, t.Base.Session.Dispatch, t.Base.Kind.Release(t.Subject(0, 0)), limit)
+	if t.Announces {
+		t.Base.Withdraw(ctx)
 	}
-	t.mu.Lock()
+	t.Mu.Lock()
 	if d := t.rare.doubt; d != nil {
 		d.confirmed = err == nil
 	}
-	t.mu.Unlock()
+	t.Mu.Unlock()
 	return err
 }
 
-// abandon settles first acquisitions that one command was for and that did not come to a known end. What they
+// Abandon settles first acquisitions that one command was for and that did not come to a known end. What they
 // took is given back: nothing, if took does not find it in the reply.
-func abandon[R any](f *delivery.Failure, cmd scripts.Command[R], took func(R) bool, owners ...*tenure) {
+func Abandon[R any](f *delivery.Failure, cmd scripts.Command[R], took func(R) bool, owners ...*Tenure) {
 	if !f.Doubt {
 		return
 	}
 	go func() {
 		if reply, known := delivery.Result(f, cmd); !known || took(reply) {
-			giveUpAll(owners, !known && !f.Over)
+			GiveUpAll(owners, !known && !f.Over)
 		}
 	}()
 }
 
-// took tells whether an attempt has left something of the tenure in Redis: a hold, or the announcement of its
+// Took tells whether an attempt has left something of the tenure in Redis: a hold, or the announcement of its
 // refusal.
-func (t *tenure) took(reply scripts.Attempt) bool { return reply.Held || t.announces }
+func (t *Tenure) Took(reply scripts.Attempt) bool { return reply.Held || t.Announces }
 
-// giveUp releases a tenure that never got a hold.
-func (t *tenure) giveUp() {
+// GiveUp releases a tenure that never got a hold.
+func (t *Tenure) GiveUp() {
 	if t.settleOnce() != nil {
-		t.pending()
+		t.Pending()
 	}
 }
 
 // settleReentry finds out about a re-entry whose caller has left, and takes the count back to the live holds.
 // It has the send lock meanwhile.
-func (t *tenure) settleReentry(f *delivery.Failure, cmd scripts.Command[scripts.Attempt]) {
+func (t *Tenure) settleReentry(f *delivery.Failure, cmd scripts.Command[scripts.Attempt]) {
 	lockorder.Has[lockorder.Send](t)
-	defer t.unlockSend()
+	defer t.UnlockSend()
 	if _, known := delivery.Result(f, cmd); !known {
-		t.doubted()
+		t.Doubted()
 	}
-	ctx, cancel := context.WithTimeout(t.base.background(t.latest().set), settleAttempt)
+	ctx, cancel := context.WithTimeout(t.Base.Background(t.latest().Set), SettleAttempt)
 	defer cancel()
 	if t.assert(ctx) != nil {
-		t.doubted()
+		t.Doubted()
 	}
 }
 
-// dequeued says that the tenure waits no longer, and has what is in doubt settled.
-func (t *tenure) dequeued() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.queued = false
+// Dequeued says that the tenure waits no longer, and has what is in doubt settled.
+func (t *Tenure) Dequeued() {
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	t.Queued = false
 	if d := t.rare.doubt; d != nil && time.Now().Before(d.ghosts) {
 		t.planLocked()
 	}
 }
 
-// dismiss gives up identities that nothing uses any more, or that a release had hold for no waiter. An empty
+// Dismiss gives up identities that nothing uses any more, or that a release had hold for no waiter. An empty
 // text stands for no identity.
-func (b *Base) dismiss(owners ...string) {
+func (b *Base) Dismiss(owners ...string) {
 	for _, owner := range owners {
 		if owner != "" {
-			go newTenureAs(b, b.defaults, owner).giveUp()
+			go NewTenureAs(b, b.Defaults, owner).GiveUp()
 		}
 	}
 }
 
-func giveUpAll(owners []*tenure, doubted bool) {
+func GiveUpAll(owners []*Tenure, doubted bool) {
 	for _, t := range owners {
 		if doubted {
-			t.doubted()
+			t.Doubted()
 		}
-		go t.giveUp()
+		go t.GiveUp()
 	}
 }

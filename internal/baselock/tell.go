@@ -15,19 +15,19 @@ type path uint8
 
 const (
 	asked   path = iota // Redis has granted it to a question
-	local               // from a hold of this process, without a command
-	swapped             // from a hold of this process, by a command
-	passed              // a release has passed it on, by a message
+	Local               // from a hold of this process, without a command
+	Swapped             // from a hold of this process, by a command
+	Passed              // a release has passed it on, by a message
 )
 
 // told is the path as an observer is told it.
 func (p path) told() redlatch.Path {
-	return [...]redlatch.Path{asked: redlatch.PathFresh, local: redlatch.PathLocal, swapped: redlatch.PathConfirmed,
-		passed: redlatch.PathRemote}[p]
+	return [...]redlatch.Path{asked: redlatch.PathFresh, Local: redlatch.PathLocal, Swapped: redlatch.PathConfirmed,
+		Passed: redlatch.PathRemote}[p]
 }
 
-// call tells the observer that a call begins to wait, and is nil if no observer listens.
-func (b *Base) call(ctx context.Context, set *settings.Settings) *observe.Call {
+// Call tells the observer that a call begins to wait, and is nil if no observer listens.
+func (b *Base) Call(ctx context.Context, set *settings.Settings) *observe.Call {
 	return observe.Begin(ctx, set, b, b.Kind.Label, b.Name, 0)
 }
 
@@ -36,7 +36,7 @@ func (b *Base) Look(ctx context.Context) (redlatch.Info, error) {
 	if b.Inspector != nil {
 		return b.Inspector.Inspect(ctx)
 	}
-	return b.held(ctx)
+	return b.Held(ctx)
 }
 
 // Sessions has one member, the session of the lock.
@@ -47,20 +47,20 @@ func (b *Base) Itself() any { return b }
 
 var _ observe.Subject = (*Base)(nil)
 
-// tellOf is tell for a member of a composite, which no call of its own lock has waited for: one command or
+// TellOf is tell for a member of a composite, which no call of its own lock has waited for: one command or
 // hand-off, which began at start, got several members.
-func (h *hold) tellOf(ctx context.Context, start time.Time) {
-	call := h.tenant.tenure.base.call(ctx, h.tenant.set)
+func (h *Hold) TellOf(ctx context.Context, start time.Time) {
+	call := h.Tenant.Tenure.Base.Call(ctx, h.Tenant.Set)
 	call.Since(start)
-	h.tell(call)
+	h.Tell(call)
 }
 
-// tell has the observer know that the call has acquired h. If the observer panics no caller ever gets h, so h
+// Tell has the observer know that the call has acquired h. If the observer panics no caller ever gets h, so h
 // is given back.
-func (h *hold) tell(call *observe.Call) {
+func (h *Hold) Tell(call *observe.Call) {
 	if call == nil {
 		return
 	}
-	h.Acquired(call, redlatch.Event{Owner: h.tenant.tenure.id, Token: h.Token(),
-		Reentry: h != &h.tenant.first && h.path != local, Path: h.path.told()}, h.decline)
+	h.Acquired(call, redlatch.Event{Owner: h.Tenant.Tenure.ID, Token: h.Token(),
+		Reentry: h != &h.Tenant.first && h.Path != Local, Path: h.Path.told()}, h.Decline)
 }

@@ -12,10 +12,10 @@ package baselock
 // drawLocked gives the tenant its next token, for a re-entry. issued is the counter after the re-entry. If
 // that is not the last token of the block then the re-entry was issued a token of its own, and the block is
 // used up or void.
-func (c *tenant) drawLocked(issued int64) {
-	if t := c.tenure; t.spare > 0 && issued == c.token+t.spare {
-		c.token, t.spare = c.token+1, t.spare-1
+func (c *Tenant) drawLocked(issued int64) {
+	if t := c.Tenure; t.Spare > 0 && issued == c.Token+t.Spare {
+		c.Token, t.Spare = c.Token+1, t.Spare-1
 		return
 	}
-	c.token, c.tenure.spare = max(c.token, issued), 0
+	c.Token, c.Tenure.Spare = max(c.Token, issued), 0
 }

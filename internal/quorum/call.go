@@ -12,8 +12,10 @@ import (
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/composite"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
+	"github.com/redlatch/redlatch/internal/locking"
 	"github.com/redlatch/redlatch/internal/observe"
 	"github.com/redlatch/redlatch/internal/rootapi"
 	"github.com/redlatch/redlatch/internal/session"
@@ -118,12 +120,12 @@ var _ observe.Subject = (*Call)(nil)
 // Carries tells whether ctx carries one of the locks, so that waiting behind others would be waiting for
 // itself.
 func (c *Call) Carries(ctx context.Context) bool {
-	return slices.ContainsFunc(c.Bases, func(b *baselock.Base) bool { return b.Carries(ctx) })
+	return slices.ContainsFunc(c.Bases, func(b *baselock.Base) bool { return locking.Carries(ctx, b) })
 }
 
 // Streak is one that begins with a hold of the call.
 func (c *Call) Streak(before Before) *Streak {
-	s := &Streak{Streak: baselock.Streak(c.Bases, before.Alone)}
+	s := &Streak{Streak: composite.Streak(c.Bases, before.Alone)}
 	s.Began, s.ClosedSince = clock.Now(), before.Kept
 	return s
 }

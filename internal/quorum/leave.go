@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/composite"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 )
@@ -60,7 +60,7 @@ func (h *Hold) giveBackOrOn(ctx context.Context, lost bool) error {
 func (h *Hold) giveBack(ctx context.Context, waited bool) error {
 	members, _ := h.standsOn()
 	if waited && h.call.Offers {
-		baselock.Offer(members)
+		composite.Offer(members)
 	}
 	failures := unlock(ctx, h.call.Log(), members, h.call.Need)
 	if failures == nil {

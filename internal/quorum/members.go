@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/baselock"
+	"github.com/redlatch/redlatch/internal/composite"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/holds"
 	"github.com/redlatch/redlatch/internal/raise"
@@ -91,8 +91,8 @@ func unlock(ctx context.Context, log *slog.Logger, members []holds.Member, enoug
 func together(members []holds.Member) (parts [][]holds.Member) {
 	for rest := slices.Clone(members); len(rest) > 0; {
 		n := 1
-		for i := n; i < len(rest) && n < baselock.MostTogether; i++ {
-			if baselock.Joins(rest[0].Hold, rest[i].Hold) {
+		for i := n; i < len(rest) && n < composite.MostTogether; i++ {
+			if composite.Joins(rest[0].Hold, rest[i].Hold) {
 				rest[n], rest[i] = rest[i], rest[n]
 				n++
 			}
@@ -105,7 +105,7 @@ func together(members []holds.Member) (parts [][]holds.Member) {
 // unlockPart gives a part of the members back, and returns what went wrong with each.
 func unlockPart(ctx context.Context, log *slog.Logger, part []holds.Member) (failures []error) {
 	if len(part) > 1 {
-		if failures = baselock.UnlockAll(ctx, part); failures != nil {
+		if failures = composite.UnlockAll(ctx, part); failures != nil {
 			return failures
 		}
 	}

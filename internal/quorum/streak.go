@@ -4,9 +4,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/cohort"
+	"github.com/redlatch/redlatch/internal/composite"
 	"github.com/redlatch/redlatch/internal/errs"
 )
 
@@ -34,7 +34,7 @@ type Streak struct {
 
 // Before is what the process knows of the time before an attempt that took the members at once.
 type Before struct {
-	Alone bool      // see [baselock.Streak]
+	Alone bool      // see [composite.Streak]
 	Kept  time.Time // since when the process has had the members without leaving them to others; zero: it had not
 }
 
@@ -71,7 +71,7 @@ func (h *Hold) Streak() *cohort.Streak { return &h.streak.Streak }
 func (h *Hold) HandOn(_ *cohort.Cohort, next any) (given any, poll time.Duration) {
 	to := next.(*Call)
 	members, _ := h.standsOn()
-	successors, tell := baselock.HandOn(members, to.Bases, to.Opts, h.streak.Streak)
+	successors, tell := composite.HandOn(members, to.Bases, to.Opts, h.streak.Streak)
 	if successors == nil {
 		return nil, 0
 	}

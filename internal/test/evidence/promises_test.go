@@ -18,14 +18,14 @@ const (
 )
 
 var (
-	engine   = list("internal/baselock", "internal/cohort", "internal/watchdog", "internal/holds", "internal/clock")
+	engine   = list("internal/baselock", "internal/locking", "internal/cohort", "internal/watchdog", "internal/holds", "internal/clock")
 	counters = list("internal/counter", "semaphore", "permitsemaphore", "countdownlatch")
 	edge     = list("internal/delivery", "internal/dispatch", "internal/outcome", "internal/wakeup", "internal/session")
 	scripts  = list("internal/scripts")
-	fair     = list("fairlock", "internal/fairqueue", "internal/scripts/fairlock")
-	readers  = list("rwlock", "internal/baselock", "internal/cohort", "internal/scripts/rwlock")
-	several  = list("multilock", "redlock", "internal/quorum")
-	handOff  = list("internal/baselock", "internal/cohort", "internal/scripts/row")
+	fair     = list("fairlock", "internal/fair", "internal/fairqueue", "internal/scripts/fairlock")
+	readers  = list("rwlock", "internal/baselock", "internal/locking", "internal/sides", "internal/cohort", "internal/scripts/rwlock")
+	several  = list("multilock", "redlock", "internal/composite", "internal/quorum")
+	handOff  = list("internal/baselock", "internal/locking", "internal/cohort", "internal/scripts/row")
 	library  = join(engine, counters, edge, scripts, fair, list("rwlock"), several)
 )
 
@@ -242,11 +242,11 @@ var promises = []promise{
 	{"f1", "tokens grow while their counter survives", list(
 		"TestSimulation", "TestTokensGrowThroughAStorm", "TestRacingWritersAreOrderedByTheirTokens",
 		"TestAWriterThatWasReplacedIsRefused", "TestTokensGrowStrictlyAcrossLanguages",
-	), simulate, list("simulation", "soak"), list("fencedlock", "internal/baselock", "internal/scripts/fencedlock")},
+	), simulate, list("simulation", "soak"), list("fencedlock", "internal/baselock", "internal/locking", "internal/scripts/fencedlock")},
 	{"f2", "a re-entry or Unlock raises a lost counter", list(
 		"TestACounterThatIsLostInAStreakGoesOnAboveItsTokens", "TestOfTwoOwnersOfOneTokenTheGuardTakesTheFirst",
 		"TestAGuardRemembersWhenLockAndDataAreGone",
-	), once, nil, list("fencedlock", "internal/baselock", "internal/scripts/fencedlock")},
+	), once, nil, list("fencedlock", "internal/baselock", "internal/locking", "internal/scripts/fencedlock")},
 	{"f3", "tokens of the clock outlive their counter", list(
 		"TestClockTokensOutliveTheirCounter",
 	), once, list("simulation"), list("fencedlock", "internal/scripts/fencedlock")},

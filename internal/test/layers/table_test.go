@@ -21,7 +21,7 @@ var (
 		"internal/session", "internal/listing", "internal/why",
 	}
 
-	bases = []string{"internal/baselock", "internal/counter"}
+	bases = []string{"internal/baselock", "internal/locking", "internal/counter"}
 
 	primitives = []string{
 		"rlock", "fairlock", "rwlock", "spinlock", "fencedlock", "semaphore", "permitsemaphore", "countdownlatch",
@@ -77,12 +77,16 @@ var table = map[string][]string{
 
 	"internal/life": all(front, []string{"internal/clock", "internal/errs", "internal/holds", "internal/observe", "internal/raise", "internal/session", "internal/settings", "internal/watchdog", "internal/why"}),
 
-	"internal/baselock": all(leaves, edge, front, hidden, []string{"internal/observe", "internal/life"}, scripts("rlock", "fairlock", "rwlock")),
-	"internal/counter":  all(leaves, edge, front, hidden, []string{"internal/observe"}),
+	"internal/baselock":  all(leaves, edge, front, hidden, []string{"internal/observe", "internal/life"}),
+	"internal/locking":   all(leaves, edge, front, hidden, []string{"internal/observe", "internal/life", "internal/baselock"}, scripts("rlock")),
+	"internal/fair":      all(leaves, edge, front, hidden, []string{"internal/baselock", "internal/locking"}, scripts("fairlock")),
+	"internal/sides":     all(leaves, edge, front, hidden, []string{"internal/life", "internal/baselock", "internal/locking"}, scripts("rwlock")),
+	"internal/composite": all(leaves, edge, front, hidden, []string{"internal/observe", "internal/baselock", "internal/locking"}, scripts("rlock")),
+	"internal/counter":   all(leaves, edge, front, hidden, []string{"internal/observe"}),
 
 	"rlock":           primitive(),
-	"fairlock":        primitive("fairlock"),
-	"rwlock":          primitive("rwlock"),
+	"fairlock":        all(primitive("fairlock"), []string{"internal/fair"}),
+	"rwlock":          all(primitive("rwlock"), []string{"internal/sides"}),
 	"spinlock":        primitive("spinlock"),
 	"fencedlock":      primitive("fencedlock"),
 	"semaphore":       primitive("semaphore"),
@@ -90,11 +94,11 @@ var table = map[string][]string{
 	"countdownlatch":  primitive("countdownlatch"),
 
 	"internal/quorum": {"internal/lockorder", "internal/errs", "internal/settings", "internal/holds", "internal/raise", "internal/cohort", "internal/clock", "internal/watchdog",
-		"internal/observe", "internal/life", "internal/why", "internal/baselock", "internal/rootapi", "internal/session", "."},
-	"multilock": all(primitive("multilock"), []string{"internal/quorum"}),
-	"redlock":   all(primitive(), []string{"internal/quorum"}),
+		"internal/observe", "internal/life", "internal/why", "internal/baselock", "internal/locking", "internal/composite", "internal/rootapi", "internal/session", "."},
+	"multilock": all(primitive("multilock"), []string{"internal/composite", "internal/quorum"}),
+	"redlock":   all(primitive(), []string{"internal/composite", "internal/quorum"}),
 
-	"fleet": all(front, hidden, primitives, []string{"multilock", "internal/settings", "internal/baselock", "internal/session", "internal/scripts", "internal/scripts/entry", "internal/scripts/notice", "internal/keys", "internal/registry", "internal/errs", "internal/outcome", "internal/delivery"}),
+	"fleet": all(front, hidden, primitives, []string{"multilock", "internal/settings", "internal/baselock", "internal/locking", "internal/session", "internal/scripts", "internal/scripts/entry", "internal/scripts/notice", "internal/keys", "internal/registry", "internal/errs", "internal/outcome", "internal/delivery"}),
 
 	"cmd/...":      all(leaves, edge, front, primitives, composites, []string{"fleet"}),
 	"examples/...": all(front, primitives, composites), // what a user has

@@ -23,20 +23,18 @@ var roads = []struct {
 	files   int      // the most of the lock's own packages that it visits
 	foreign []string // it visits these besides, which are for what an rlock is not: there should be none
 }{
-	{"lock alone", 11, []string{"internal/baselock/join.go", "internal/baselock/sides.go"}},
-	{"unlock alone", 17, []string{"internal/baselock/join.go", "internal/baselock/sides.go", "internal/cohort/share.go"}},
-	{"lock waits", 15, []string{"internal/baselock/join.go", "internal/baselock/sides.go"}},
+	{"lock alone", 10, nil},
+	{"unlock alone", 15, []string{"internal/cohort/share.go"}},
+	{"lock waits", 15, nil},
 	{"unlock hands on locally", 23, []string{"internal/cohort/share.go"}},
-	{"unlock hands on by a script", 28, []string{
-		"internal/baselock/join.go", "internal/baselock/sides.go", "internal/baselock/token.go", "internal/cohort/share.go",
-	}},
+	{"unlock hands on by a script", 28, []string{"internal/locking/block.go", "internal/cohort/share.go"}},
 }
 
 // The lock's own packages. Below them are those that carry commands, keep deadlines and so on.
-var own = regexp.MustCompile(`^internal/(baselock|cohort)/`)
+var own = regexp.MustCompile(`^internal/(baselock|locking|cohort)/`)
 
 // Files for what only some locks have: readers, fair queues, tokens, multi-locks, the registry.
-var foreign = regexp.MustCompile(`/(join|sides|stand|turn|token|composite|together|giveall|shares?)\.go$|^internal/(listing|registry|reporter)/`)
+var foreign = regexp.MustCompile(`/(token|block|shares?)\.go$|^internal/(fair|sides|composite|listing|registry|reporter)/`)
 
 // With -v it prints each road.
 func TestTheRoadsOfAPlainLockAreShort(t *testing.T) {
