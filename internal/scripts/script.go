@@ -5,7 +5,8 @@
 // answers as the first time did. That is what allows a command of unknown outcome to be sent again.
 //
 // The header of a file names each key and argument, those that follow one another in one line: KEYS[1-3]. What a
-// key holds is said by the prelude that all scripts of the folder begin with.
+// key holds is said by the prelude that all scripts of the folder begin with, and which preludes are in front of
+// a script by the call of [Load]. A prelude of functions says at each what it answers.
 package scripts
 
 import (

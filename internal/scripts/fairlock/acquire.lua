@@ -45,12 +45,7 @@ local head, removed = front(free)
 if free and (not head or head == owner) then
   take(KEYS[1], owner, ARGV[2])
   if head then
-    local deadline = redis.call('zscore', KEYS[3], owner)
-    redis.call('lpop', KEYS[2])
-    drop(owner)
-    if not pure and deadline then
-      rebase(tonumber(deadline), now + lease)
-    end
+    enter(owner, lease)
     local behind = redis.call('lindex', KEYS[2], 0)
     if behind and string.match(behind, '.*:') ~= string.match(owner, '.*:') then -- else its process knows
       tell(behind, ARGV[4], ARGV[5], row, ARGV[2])

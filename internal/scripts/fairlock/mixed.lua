@@ -3,8 +3,6 @@
 -- KEYS[1-4]  lock hash; queue; timeouts; alive
 -- ARGV[i], ARGV[i + 1]  of arrive: owners and their patiences
 --
--- Answers nothing; the operation that follows does.
---
 -- What is right for all waiters, ours or Redisson's: the distance between a deadline and the one in front is what the
 -- waiter added when it came, and what it will subtract when it acquires.
 
@@ -31,6 +29,16 @@ local function rebase(deadline, over)
       by = math.min(math.max(by, over - tonumber(lowest)), 0)
     end
     move(redis.call('zrange', KEYS[3], 0, -1), by)
+  end
+end
+
+-- enter takes the next, which holds from now on, out of the queue.
+local function enter(owner, lease)
+  local deadline = redis.call('zscore', KEYS[3], owner)
+  redis.call('lpop', KEYS[2])
+  drop(owner)
+  if not pure and deadline then
+    rebase(tonumber(deadline), now + lease)
   end
 end
 
@@ -125,20 +133,11 @@ local function arrive(first, count, over)
     end
   end
   if #names > 0 then
-    local fresh, stands = names, {}
-    if redis.call('zadd', KEYS[3], 'nx', unpack(deadlines)) < #names then
-      for _, owner in ipairs(redis.call('lrange', KEYS[2], 0, -1)) do
-        stands[owner] = true
+    local fresh = redis.call('zadd', KEYS[3], 'nx', unpack(deadlines)) == #names and redis.call('rpush', KEYS[2], unpack(names))
+    for _, owner in ipairs(fresh and {} or names) do
+      if not redis.call('lpos', KEYS[2], owner) then
+        redis.call('rpush', KEYS[2], owner)
       end
-      fresh = {}
-      for _, owner in ipairs(names) do
-        if not stands[owner] then
-          fresh[#fresh + 1] = owner
-        end
-      end
-    end
-    if #fresh > 0 then
-      redis.call('rpush', KEYS[2], unpack(fresh))
     end
     redis.call('zadd', KEYS[4], unpack(alive))
     redis.call('pexpire', KEYS[4], whole(math.max(KEEP, 4 * longest)))

@@ -3,8 +3,6 @@
 -- KEYS[3]    timeouts: sorted set, owner -> the moment from which Redisson takes the owner for gone once it is next
 -- KEYS[4]    alive: sorted set of our own owners -> the moment until which each is known to be alive
 --
--- Answers nothing; the operation that follows does.
---
 -- All moments are milliseconds by the clock of this server. KEYS[4] is ours alone: an owner of ours that lives moves its
 -- moment on, so whether it is gone is not guessed from a deadline that others add to and subtract from.
 
@@ -84,24 +82,11 @@ end
 -- remove takes owners, the arguments from the first on, out of the queue: they have been served, or have left. They stand in
 -- front, but where the lock was lost.
 local function remove(first, count)
-  local owners, there, popped = {unpack(ARGV, first, first + count - 1)}, {}, 0
-  if count == 0 or redis.call('zrem', KEYS[3], unpack(owners)) + redis.call('zrem', KEYS[4], unpack(owners)) == 0 then
-    owners = {}
-  end
-  for _, owner in ipairs(owners) do
-    there[owner] = true
-  end
-  for _, owner in ipairs(#owners > 0 and redis.call('lrange', KEYS[2], 0, count - 1) or {}) do
-    if not there[owner] then
-      break
+  local owners = {unpack(ARGV, first, first + count - 1)}
+  if count > 0 and redis.call('zrem', KEYS[3], unpack(owners)) + redis.call('zrem', KEYS[4], unpack(owners)) > 0 then
+    for _, owner in ipairs(owners) do
+      redis.call('lrem', KEYS[2], 1, owner)
     end
-    there[owner], popped = nil, popped + 1
-  end
-  if popped > 0 then
-    redis.call('lpop', KEYS[2], popped)
-  end
-  for owner in pairs(there) do
-    redis.call('lrem', KEYS[2], 1, owner)
   end
 end
 
@@ -126,8 +111,6 @@ end
 -- move adds to the deadlines of members. Behind another write, a server that is out of memory lets it pass.
 local function move(members, by)
   for _, member in ipairs(members) do
-    if redis.call('zscore', KEYS[3], member) then
-      redis.call('zincrby', KEYS[3], whole(by), member)
-    end
+    redis.call('zadd', KEYS[3], 'xx', 'incr', whole(by), member)
   end
 end

@@ -54,35 +54,24 @@ end
 -- lock was handed on, and of an owner of the session own the numbers of the head and of those of it behind the head.
 local function hand(head, own)
   local session, number = string.match(head, '^(.*):(%d+)$')
-  local ours = session and redis.call('zscore', KEYS[4], head)
-  local process = ours and session ~= own and listens(head, ARGV[2], ARGV[5])
-  local given, run = ours and (process or session == own), {}
+  local process = session and session ~= own and listens(head, ARGV[2], ARGV[5])
+  local given, run, refused = (process or session and session == own) and redis.call('zscore', KEYS[4], head), {}, false
   if given then
     run = following(session, 1)
     table.insert(run, 1, number)
     redis.call('hset', KEYS[1], head, '1')
-    if type(redis.pcall('pexpire', KEYS[1], ARGV[6])) == 'table' then -- refused, and a lock must not stay that has no TTL
-      redis.call('hdel', KEYS[1], head)
-      given, process, run = nil, nil, {}
+    refused = type(redis.pcall('pexpire', KEYS[1], ARGV[6])) == 'table' -- and a lock must not stay that has no TTL
+    if process and not refused then
+      refused = type(redis.pcall(ARGV[2], process, 'h ' .. whole(now) .. ' ' .. table.concat(run, ' '))) ~= 'number'
     end
   end
-  if process then
-    local sent = redis.pcall(ARGV[2], process, 'h ' .. whole(now) .. ' ' .. table.concat(run, ' '))
-    run = {}
-    if type(sent) ~= 'number' then -- refused
-      redis.call('hdel', KEYS[1], head)
-      given = nil
-    end
+  if refused then
+    redis.call('hdel', KEYS[1], head)
+    given = nil
+  elseif given then
+    enter(head, tonumber(ARGV[6]))
   end
-  if given then
-    local deadline = redis.call('zscore', KEYS[3], head)
-    redis.call('lpop', KEYS[2])
-    drop(head)
-    if not pure and deadline then
-      rebase(tonumber(deadline), now + tonumber(ARGV[6]))
-    end
-  end
-  return given, run
+  return given, given and not process and run or {}
 end
 
 local held = redis.call('hdel', KEYS[1], ARGV[1])

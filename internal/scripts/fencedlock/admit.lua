@@ -3,8 +3,8 @@
 -- KEYS[1]  the greatest token that the guard has seen: a string, positive decimal integer
 -- bound    key of the first owner that has shown that token: a string, the token, a space and the owner
 --
--- Answers of the functions stand beside them. A token that is issued twice, because its counter was lost, is that of the
--- owner who shows it first. An owner that says nothing of itself is not told apart from others.
+-- A token that is issued twice, because its counter was lost, is that of the owner who shows it first. An owner that
+-- says nothing of itself is not told apart from others.
 
 local greatest, first = redis.call('get', KEYS[1]), nil
 

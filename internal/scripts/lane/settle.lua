@@ -3,8 +3,6 @@
 -- KEYS[2]    lanes of the session
 -- ARGV[1-2]  lane; sequence number of this operation
 --
--- Answers of the functions stand beside them.
---
 -- A user may lack the right to any command, and a script that is refused in its middle must have changed nothing. So what can be
 -- refused comes before the change, or the change is taken back by the command that made it, which is permitted then. Such a
 -- script ends with an error that begins with "nothing was changed".

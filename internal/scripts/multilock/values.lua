@@ -1,4 +1,4 @@
--- values is what the scripts of groups share, a prelude behind clock. Answers of its functions are said at each.
+-- values is what the scripts of groups share, a prelude behind clock.
 
 -- A value belongs to an owner as long as its field says so and the owner's deadline is to come.
 local function deadline(key, value, owner)

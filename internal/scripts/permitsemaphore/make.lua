@@ -3,7 +3,7 @@
 -- KEYS[3]  permits taken
 --
 -- ttl is in milliseconds, 0 for none. Permits that outlived an earlier semaphore of the name count as taken from this
--- one, to which they return. Answers nothing.
+-- one, to which they return.
 
 local function make(permits, ttl)
   available = permits - redis.call('zcard', KEYS[3])

@@ -2,8 +2,6 @@
 -- KEYS[#KEYS]  process queue, where it can be used; else an argument alone says how it would be called, or that there is none
 --
 -- Where the queue cannot be used all are told. So it is where the server refuses a command for it.
---
--- Answers of the functions stand beside them.
 
 -- tell tells the first process whose candidate wants no more than that. Up to eight that want more are passed over. With behind, which
 -- is a candidate, so are it and those in front of it. It answers whether a process was told, and then whether more than those that are

@@ -1,8 +1,6 @@
 -- give has the first in the row hold. It is a prelude of pass and close, behind lone, row, and one that defines issue and own.
 -- KEYS[1-2]  lock hash: field = owner, value = holds; token, for issue
 -- ARGV[1-6]  as pass has them
---
--- Answers of the functions stand beside them.
 
 local FREE, OPEN, LONGER, TOLD, PASSED, KEPT = 1, 2, 3, 4, 5, 6
 -- For so many milliseconds it is known that the lock was left to outsiders. One that has gone round for less than shut is left to

@@ -1,7 +1,5 @@
 -- others tells whether others wait for permits than the calls of one process. It is a prelude behind announce.
 -- KEYS[#KEYS]  process queue, where it can be used
---
--- Answers of the function stand beside it.
 
 -- others looks at the queue beyond the candidates of a session, and at who listens to the wake channel. It answers '1' when
 -- no other waits, '2' when a connection listens that is not known to be of this library, and '0' when a process stands in the queue,

@@ -9,9 +9,8 @@
 -- They are declared behind the others, or left out: then there is no row. Each costs the server time, so a script declares no more
 -- of them than it uses: all do the first two.
 --
--- Answers of the functions stand beside them. Both times are the server's. The row is an extra: where it cannot be had,
--- for want of memory or of a permission, no process stands in it, and a release is for all. That is why its commands are
--- called so that they may be refused.
+-- Both times are the server's. The row is an extra: where it cannot be had, for want of memory or of a permission, no
+-- process stands in it, and a release is for all. That is why its commands are called so that they may be refused.
 
 local row, alive, open, windows = KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
 

@@ -5,8 +5,6 @@
 -- times span, plus what it wants, from 1 to span - 1; negative: it was told. One that was told keeps its place until its process has
 -- asked. It bars none of those behind it, for its process may be gone, or the message lost. The queue is an extra: its commands may be
 -- refused.
---
--- Answers of the functions stand beside them.
 
 local span, abandoned = 1024, 600000
 

@@ -3,7 +3,7 @@
 -- ARGV[3-5]    PUBLISH or SPUBLISH; wake channel; process queue
 -- ARGV[6-7]    candidate; for how many milliseconds its process is known to be there
 --
--- The arguments of the acquisition itself begin with ARGV[first]. Answers nothing.
+-- The arguments of the acquisition itself begin with ARGV[first].
 
 local first = 8
 

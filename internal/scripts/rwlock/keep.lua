@@ -1,8 +1,6 @@
 -- keep lengthens the promise of a reader that still reads. It is a prelude, joined behind strangers and ours.
 -- KEYS[i]  the reader's markers, at the place that the function is told
 --
--- Answers of the function stand beside it.
---
 -- The renewal of a Java reader sets the TTL of the hash, also to less than another reader was promised. That is why a
 -- promise that is not lengthened is asserted all the same. How many markers there are to be is what the hash says, for
 -- the number of holds may change while this is on its way. A marker that is gone while the hold is not is made anew.

@@ -5,8 +5,6 @@
 -- does not know. Their readers came after the script was first sent.
 -- KEYS[1]  lock hash: see strangers
 -- KEYS[i]  among others, the markers for which it has asked; and, when it has asked three times, a marker with the number 0 and no owner
---
--- Answers of its functions are said at each.
 
 local stem = (KEYS[1]:find('{', 1, true) and KEYS[1] or '{' .. KEYS[1] .. '}') .. ':'
 local declared

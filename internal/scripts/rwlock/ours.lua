@@ -1,5 +1,4 @@
 -- ours keeps the list of our own readers, so that no script has to look at all of them. It is a prelude behind strangers.
--- Answers of its functions are said at each.
 --
 -- The list is a sorted set beside the lock: owner = the moment until which its promise lasts, or 0 for the first, which says that
 -- the promise lasts as long as the list; reading the clock would be a fifth of what a lone reader costs. Who comes next enters

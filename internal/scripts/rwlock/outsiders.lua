@@ -1,5 +1,5 @@
--- outsiders has the processes leave the lock to those that listen for its end and stand in no queue, as
--- Redisson's writers do. It is a prelude, joined behind strangers. Answers of its functions are said at each.
+-- outsiders has the processes leave the lock to those that listen for its end and stand in no queue, as Redisson's
+-- writers do. It is a prelude, joined behind strangers.
 --
 -- A script of a reader that finds one announces outsiders, as a writer announces itself. From then on no
 -- reader comes in, and none joins those of its process. So the lock is free as soon as those that read have

@@ -7,8 +7,6 @@
 -- ARGV[#ARGV - 2]  what its head wants
 -- ARGV[#ARGV - 1]  the name of KEYS[i], which a user without the right to it does not declare; empty: there is no queue
 -- ARGV[#ARGV]      i
---
--- Answers of its functions are said at each.
 
 local at = tonumber(ARGV[#ARGV])
 local row, announced = ARGV[#ARGV - 1], KEYS[at + 1]

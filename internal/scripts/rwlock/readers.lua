@@ -1,6 +1,5 @@
 -- readers finds out which readers of a lock are alive. It is a prelude, joined behind markers, strangers and ours in front of the
--- scripts that ask. Answers of its functions are said at each. A script that looks changes nothing before it knows that it has
--- asked for no markers: then it ends with ask.
+-- scripts that ask. A script that looks changes nothing before it knows that it has asked for no markers: then it ends with ask.
 --
 -- A reader is alive while one of its markers is: key tag:owner:rwlock_timeout:i, i = 1..holds. The hash's own TTL says
 -- nothing of one of ours, for any reader lengthens it.

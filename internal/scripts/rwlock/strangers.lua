@@ -1,6 +1,5 @@
 -- strangers keeps the record of the readers of Redisson that live without a marker. It is a prelude, joined in front of
--- the scripts that change the TTL of a lock that is read, or ask which readers are alive. Answers of its functions are
--- said at each.
+-- the scripts that change the TTL of a lock that is read, or ask which readers are alive.
 --
 -- The record is a sorted set beside the lock: owner = the moment until which it counts as alive; 'ending' = the moment at which the hash
 -- was to end when a script of ours looked last, 0 for a hash without TTL. Moments are milliseconds by the server's clock.
