@@ -4,6 +4,11 @@
 // Every script is idempotent: executed a second time with the same arguments it leaves the state alone and
 // answers as the first time did. That is what allows a command of unknown outcome to be sent again.
 //
+// A server that is out of memory refuses what may take some, as HSET, ZADD, INCRBY and SET, as the first write
+// of a script, and lets it pass behind another one. HDEL, ZREM, DEL and PEXPIRE it never refuses. So a script
+// that gives something back, or renews it, begins with one of these; where it has none to make, with the
+// removal of a field, or a member, that is called "" and is never there.
+//
 // The header of a file names each key and argument, those that follow one another in one line: KEYS[1-3]. What a
 // key holds is said by the prelude that all scripts of the folder begin with, and which preludes are in front of
 // a script by the call of [Load]. A prelude of functions says at each what it answers.

@@ -1,8 +1,5 @@
 -- acquire takes a fair lock for an owner who is next, or else gives the owner a place in the queue or confirms it.
--- KEYS[1-2]    lock hash: field = owner, value = holds; queue: list of owners, the next one first
--- KEYS[3]      timeouts: sorted set, owner -> the moment from which Redisson takes the owner for gone once it is next
--- KEYS[4]      alive: sorted set of our own owners -> the moment until which each is known to be alive
--- KEYS[5]      never there: while their slot moves the script is refused
+-- KEYS[1-5]    lock hash; queue; timeouts; alive: see queue; never there: while their slot moves the script is refused
 -- ARGV[1-2]    owner; lease in milliseconds
 -- ARGV[3]      patience in milliseconds; 0 for an owner who does not queue
 -- ARGV[4]      PUBLISH or SPUBLISH; empty for no message

@@ -1,8 +1,6 @@
 -- release ends all holds of an owner and takes the owner out of the queue; if the lock is free then, the next is woken.
--- KEYS[1-4]  lock hash: field = owner, value = holds; queue; timeouts; alive
--- KEYS[5]    never there: while their slot moves the script is refused
--- ARGV[1]    owner
--- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- KEYS[1-5]  lock hash; queue; timeouts; alive; never there: while their slot moves the script is refused
+-- ARGV[1-2]  owner; PUBLISH or SPUBLISH, empty for no message
 -- ARGV[3]    base channel; a waiter's own is this, a colon and the waiter
 -- ARGV[4]    the owner's patience in milliseconds: the most that those behind it get back
 -- ARGV[5]    optional: row; the channel of a process is this, a colon and its session
@@ -18,9 +16,9 @@
 -- The process of an owner that was made to hold hears the time, the number, and those behind it; the process of this owner
 -- does not where an array tells it.
 --
--- HDEL is the first write because it is allowed on a server that is out of memory. The next is also woken when it was
--- not this owner who freed the lock: a lease that runs out wakes no waiter, and the message before this one may have gone
--- to an owner who left. While another holds, a waiter of ours that becomes the next is told for how many milliseconds.
+-- The next is also woken when it was not this owner who freed the lock: a lease that runs out wakes no waiter, and the message
+-- before this one may have gone to an owner who left. While another holds, a waiter of ours that becomes the next is told for
+-- how many milliseconds.
 
 -- leave takes an owner out of the list of a queue that has forgotten it. In a queue in which Redisson's wait too, those
 -- behind get back what the distance of its deadline to the one in front, or to the end of the holder's lease, shows that

@@ -5,9 +5,6 @@
 -- ARGV[i]    from ARGV[4] on the values, as hashed
 --
 -- Answers 1, or 0 when the owner has not all of the values any more; then nothing is changed.
---
--- A server that is out of memory refuses HSET as the first write of a script, but never HDEL, of which there is one
--- before a hold is given back. No field is called that.
 
 local now = clock()
 for i = 4, #ARGV do
@@ -17,7 +14,7 @@ for i = 4, #ARGV do
 end
 local lease = tonumber(ARGV[3])
 if tonumber(redis.call('hget', KEYS[1], ARGV[4] .. ':' .. ARGV[1] .. ':lock_count') or 0) > tonumber(ARGV[2]) then
-  redis.call('hdel', KEYS[1], '')
+  redis.call('hdel', KEYS[1], '') -- for a server that is out of memory
 end
 for i = 4, #ARGV do
   local field = ARGV[i] .. ':' .. ARGV[1]

@@ -6,8 +6,6 @@
 --
 -- Answers 1, or 4 when a process was told; or 0 when the owner had not all of the values any more; what it had is free then too.
 -- One that had none leaves the queue; if it was told, and has left it, the next one is told, or all.
---
--- HDEL is the first write because it is allowed on a server that is out of memory. With the last field goes the key.
 
 local now = clock()
 local had, freed = 0, 0

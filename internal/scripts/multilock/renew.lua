@@ -8,8 +8,6 @@
 --
 -- Answers an array with one element for each owner: 1 when it has all values, and when not the notice for it,
 -- or 0.
---
--- A server that is out of memory refuses HSET as the first write of a script, but never HDEL. No field is called that.
 
 local now, owners = clock(), tonumber(ARGV[1])
 local first = 2 * owners + 2 -- of the values
@@ -29,7 +27,7 @@ for i = 1, owners do
   -- A key that is no hash any more is a lost lock and must not spoil the others.
   alive[i] = redis.call('type', key).ok == 'hash' and owns(key, owner) == 1 and 1 or gone(KEYS[owners + i], owner)
   if alive[i] == 1 and lease > 0 then
-    redis.call('hdel', key, '')
+    redis.call('hdel', key, '') -- for a server that is out of memory
     for j = first, #ARGV do
       if deadline(key, ARGV[j], owner) < now + lease then
         redis.call('hset', key, ARGV[j] .. ':' .. owner .. ':expire_time', whole(now + lease))

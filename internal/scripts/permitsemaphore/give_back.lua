@@ -5,8 +5,7 @@
 --
 -- Answers how many were there and had not expired; 0 when there is no semaphore.
 --
--- It needs no lane: an id is never used again, so a second execution finds nothing. Its first write is one that a
--- server accepts that is out of memory.
+-- It needs no lane: an id is never used again, so a second execution finds nothing.
 
 local expired = reclaim()
 local removed = giveBack(4)

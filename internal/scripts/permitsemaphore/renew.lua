@@ -11,8 +11,7 @@ while at <= #ARGV do
   local lease, last = tonumber(ARGV[at]), at + 1 + tonumber(ARGV[at + 1])
   local exists = redis.call('exists', KEYS[i])
   if lease > 0 then
-    -- A server that is out of memory refuses what could be the first write of a script, as ZADD, but never ZREM.
-    redis.pcall('zrem', KEYS[i + 1], '')
+    redis.pcall('zrem', KEYS[i + 1], '') -- for a server that is out of memory
   end
   for j = at + 2, last do
     local score = redis.pcall('zscore', KEYS[i + 1], ARGV[j])

@@ -48,7 +48,8 @@ func AcquireSized(of Names, ids []string, lease time.Duration, size lane.Size, w
 	default:
 		args = append(args, wake.Publish, wake.Channel, wake.Row)
 	}
-	return scripts.Integer(script, of.laned(call, wake), sized(wanted(args, ids, lease), size), lane.ReadGranted).Needs(3)
+	args = sized(wanted(args, ids, lease), size)
+	return scripts.Integer(script, of.laned(call, wake), args, lane.ReadGranted).Needs(3)
 }
 
 // AddSized is Add for a semaphore that it sets up before if it is not there.

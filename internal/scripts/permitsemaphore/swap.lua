@@ -34,7 +34,7 @@ if answers[1] ~= 1 then
     error('nothing was changed: ' .. removed.err, 0)
   end
 elseif had > 0 then
-  redis.call('zrem', taken, '') -- a server that is out of memory lets pass what follows it
+  redis.call('zrem', taken, '') -- for a server that is out of memory
   local ends = deadline(tonumber(ARGV[5]))
   for i = 7, 6 + count do
     if answers[i - 5] == 1 then

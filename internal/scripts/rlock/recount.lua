@@ -4,16 +4,13 @@
 -- ARGV[3]    milliseconds that the TTL is lengthened to; 0 leaves it alone
 --
 -- Answers 1, or 0 when the owner does not hold the lock; then nothing is created.
---
--- A server that is out of memory refuses HSET as the first write of a script, but never HDEL, of which there is one
--- before a hold is given back. No field is called that.
 
 local holds = redis.call('hget', KEYS[1], ARGV[1])
 if not holds then
   return 0
 end
 if tonumber(holds) > tonumber(ARGV[2]) then
-  redis.call('hdel', KEYS[1], '')
+  redis.call('hdel', KEYS[1], '') -- for a server that is out of memory
 end
 if holds ~= ARGV[2] then
   redis.call('hset', KEYS[1], ARGV[1], ARGV[2])

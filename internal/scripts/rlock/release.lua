@@ -5,8 +5,6 @@
 -- ARGV[3]  wake channel
 --
 -- Answers 1, or 0 when the owner holds nothing.
---
--- HDEL is the first write because it is allowed on a server that is out of memory. With the last field goes the key.
 
 if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
   return 0

@@ -8,8 +8,6 @@
 --
 -- Answers as pass and close do, or nothing when there is more to do; had is then 1 if the owner held the lock, else 0, and first is who
 -- was the first in the row, if it was looked at.
---
--- HDEL is the first write because it is allowed on a server that is out of memory, and after it the others are.
 
 local row = KEYS[at]
 local had, first = redis.call('hdel', KEYS[1], ARGV[1])

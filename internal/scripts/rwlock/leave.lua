@@ -1,12 +1,6 @@
--- leave takes a holder out of a lock of which nothing but the mode is left then, and frees it. It is joined in front of both
--- releases, ahead of the preludes. Their first keys and arguments are the same:
--- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
--- KEYS[i]    from the fourth on, the holder's markers; behind these what the prelude queue is about
--- ARGV[1]    field of the holder
--- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
--- ARGV[3-5]  wake channel; message; how many markers
--- ARGV[6]    field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
--- ARGV[7]    the latter's lease in milliseconds
+-- leave takes a holder out of a lock of which nothing but the mode is left then, and frees it. It is joined in front of a release, ahead of
+-- the preludes.
+-- KEYS[i]  as release has them, and ARGV
 --
 -- Answers 1; or 6 when the owner of ARGV[6] holds, by this execution or by an earlier one of the same command; or nothing when there
 -- is more to do, or a process in the queue. held is then 1 if the holder holds the lock, else 0.
@@ -27,8 +21,7 @@ if held == 1 and redis.call('hlen', KEYS[1]) == 2 then
   local last, lone = 3 + ARGV[5], there and redis.pcall('exists', queue) == 0
   local count = lone and next ~= ''
     and redis.pcall('pubsub', ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub', ARGV[3], queue .. ':known')
-  -- PEXPIRE is the first write because it is allowed on a server that is out of memory, and after it HSET is. Where either is refused to
-  -- the user the lock is released.
+  -- Where either write is refused to the user the lock is released.
   local kept = count and not count.err and tonumber(count[2]) <= tonumber(count[4])
     and type(redis.pcall('pexpire', KEYS[1], ARGV[7])) ~= 'table'
     and type(redis.pcall('hset', KEYS[1], 'mode', 'write', next, '1')) ~= 'table'

@@ -97,16 +97,16 @@ const open = -4
 func HandOnRead(
 	key, owner string, most int, wake scripts.Wake, c Candidate, next Successor, attends bool,
 ) scripts.Command[row.Release] {
-	return handOn(releaseRead, Read, key, owner, most, wake, c, next, attends)
+	return handOn(Read, key, owner, most, wake, c, next, attends)
 }
 
 // HandOnWrite is ReleaseWrite, in the same way.
 func HandOnWrite(key, field string, wake scripts.Wake, c Candidate, next Successor) scripts.Command[row.Release] {
-	return handOn(releaseWrite, Write, key, field, 0, wake, c, next, false)
+	return handOn(Write, key, field, 0, wake, c, next, false)
 }
 
 func handOn(
-	script *scripts.Script, side, key, field string, most int, wake scripts.Wake, c Candidate, next Successor,
+	side, key, field string, most int, wake scripts.Wake, c Candidate, next Successor,
 	attends bool,
 ) scripts.Command[row.Release] {
 	var room [8]string
@@ -118,7 +118,7 @@ func handOn(
 		args = append(args, 1)
 	}
 	all, args := n.queued(n.withMarkers(room[:0], field, most), args, wake, c)
-	return scripts.Integer(script, append(all, n.moving), args, row.Released).Whole().Needs(3 + most).Finds(markersOf)
+	return scripts.Integer(release, append(all, n.moving), args, row.Released).Whole().Needs(3 + most).Finds(markersOf)
 }
 
 func freed(r row.Release) bool { return r.Freed }

@@ -51,16 +51,14 @@ var (
 	loneWrite = "local side = 'write'\n" + lone
 	leave     = scripts.Prelude(folder, "leave.lua")
 
-	acquireRead = scripts.Load(folder, "rwlock/acquire_read", row.Take, loneRead, strangers, ours, outsiders)
-	recountRead = scripts.Load(folder, "rwlock/recount_read", strangers, ours, keep)
-	releaseRead = scripts.Load(folder, "rwlock/release_read", leave, markers, strangers, ours, readers, queue,
-		outsiders)
+	acquireRead  = scripts.Load(folder, "rwlock/acquire_read", row.Take, loneRead, strangers, ours, outsiders)
+	recountRead  = scripts.Load(folder, "rwlock/recount_read", strangers, ours, keep)
+	release      = scripts.Load(folder, "rwlock/release", leave, markers, strangers, ours, readers, queue, outsiders)
 	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers, ours, keep, notice.Gone)
 	confirmRead  = scripts.Load(folder, "rwlock/confirm_read", strangers, ours, keep, queue, outsiders)
 	turnRead     = scripts.Load(folder, "rwlock/turn_read", strangers, ours, queue)
 	turnWrite    = scripts.Load(folder, "rwlock/turn_write", markers, strangers, ours, readers, queue)
 	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", row.Take, loneWrite, markers, strangers, ours, readers)
-	releaseWrite = scripts.Load(folder, "rwlock/release_write", leave, markers, strangers, ours, readers, queue)
 	withdraw     = scripts.Load(folder, "rwlock/withdraw", strangers, queue)
 	force        = scripts.Load(folder, "rwlock/force", markers)
 	status       = scripts.Load(folder, "rwlock/status", markers, strangers, ours, readers)

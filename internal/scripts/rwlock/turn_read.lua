@@ -12,8 +12,7 @@
 -- lost it.
 --
 -- Readers of other processes can come in, so the waiters are woken, if more listen than this process, or that
--- cannot be known. HDEL is the first write because it is allowed on a server that is out of memory, and after
--- it the others are.
+-- cannot be known.
 
 if redis.call('hexists', lock, ARGV[5]) == 1 then
   return -3

@@ -13,8 +13,7 @@
 -- two did; else the milliseconds until the longest promise of the other readers is over, or -1 when it has no end: the holds have
 -- ended, and no owner was given anything.
 --
--- Where only readers without marker are left the waiters are woken, as by release_read. HDEL is the first write because it is
--- allowed on a server that is out of memory, and after it the others are.
+-- Where only readers without marker are left the waiters are woken, as by release.
 
 if redis.call('hexists', lock, ARGV[5]) == 1 then
   return -3

@@ -26,8 +26,9 @@ var folder embed.FS
 var (
 	raise   = scripts.Prelude(folder, "raise.lua")
 	swift   = scripts.Prelude(folder, "acquire_alone.lua")
-	acquire = scripts.Load(folder, "semaphore/acquire", lane.Once, lane.Value, swift, lane.Settle, row.Announce, unsized, alone)
-	wait    = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized,
+	acquire = scripts.Load(folder, "semaphore/acquire", lane.Once, lane.Value, swift, lane.Settle, row.Announce,
+		unsized, alone)
+	wait = scripts.Load(folder, "semaphore/acquire", lane.Prelude, lane.Value, row.Announce, unsized,
 		row.Wait)
 	release = scripts.Load(folder, "semaphore/release", lane.Once,
 		scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce, raise)
