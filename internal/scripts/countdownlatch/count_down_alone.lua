@@ -1,7 +1,6 @@
 -- count_down_alone is the whole count-down where something remains and the lane was used in the same half minute. It is a prelude of
 -- count_down, between the preludes once and settle: an execution makes the functions of those that follow anew.
--- KEYS[1-2]  latch: what is still to be counted; lanes of the session; ARGV[1-2]  see once
--- ARGV[5]    how many to take, 1 or more
+-- KEYS[1-2], ARGV[1-2], ARGV[5]  as count_down has them
 --
 -- Answers as count_down, or nothing when there is more to do; then nothing was changed.
 

@@ -68,18 +68,13 @@ local function start(epoch, ttl, now)
   past[most + 1] = nil
   local all = { 'epoch', record.epoch or epoch, 'round', whole((record.round or 0) + 1) }
   local function put(field, value)
-    all[#all + 1] = field
-    all[#all + 1] = value
+    if value then
+      all[#all + 1], all[#all + 2] = field, value
+    end
   end
-  if ttl > 0 then
-    put('until', whole(now + ttl))
-  end
-  if #past > 0 then
-    put('past', table.concat(past, ' '))
-  end
-  if from then
-    put('from', from)
-  end
+  put('until', ttl > 0 and whole(now + ttl))
+  put('past', #past > 0 and table.concat(past, ' '))
+  put('from', from)
   redis.call('del', KEYS[3])
   redis.call('hset', KEYS[3], unpack(all))
   redis.call('pexpire', KEYS[3], whole(ttl + day))

@@ -1,7 +1,6 @@
 -- ask has a client find out, at its next report, that somebody asks for what it holds by an identity.
 -- KEYS[1-2]  entry: hash; asked: hash, field = identity, value = until when
--- ARGV[1-2]  identity; for how many milliseconds somebody asks
--- ARGV[3]    of how many identities of one client can be asked
+-- ARGV[1-3]  identity; for how many milliseconds somebody asks; of how many identities of one client can be asked
 --
 -- Answers until when, in milliseconds since 1970; 0 when there is no entry, so the client reports nothing; -1 when of too many is asked;
 -- -2 when KEYS[2] is a key of another type.

@@ -27,8 +27,6 @@
 local SILENT = 6000
 -- How long it may take when a connection listens: it is suspended, or its machine is gone without a word.
 local SLOW = 15000
--- How many owners a command may name: Lua puts all arguments on a stack.
-local BATCH = 1000
 
 local owner, lease, patience, row = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[6]
 local finished, coming = tonumber(ARGV[7] or 0), tonumber(ARGV[8] or 0)
@@ -66,23 +64,15 @@ local again, places = ttl, {-1}
 -- sets disagree about a waiter the queue is not pure, and the answer incomplete.
 local function prolong(owners, patiences)
   local stands = {}
-  for from = 1, #owners, BATCH do
-    local deadlines, alive = {}, {}
-    for i = from, math.min(from + BATCH - 1, #owners) do
-      local name = owners[i]
-      local lives, deadline = redis.call('zscore', KEYS[4], name), redis.call('zscore', KEYS[3], name)
-      if not lives ~= not deadline then
-        pure = false
-        return stands
-      elseif lives then
-        stands[name] = true
-        deadlines[#deadlines + 1], deadlines[#deadlines + 2] = whole(over + 2 * patiences[name]), name
-        alive[#alive + 1], alive[#alive + 2] = whole(now + patiences[name]), name
-      end
-    end
-    if #alive > 0 then
-      redis.call('zadd', KEYS[3], 'gt', unpack(deadlines))
-      redis.call('zadd', KEYS[4], unpack(alive))
+  for _, name in ipairs(owners) do
+    local lives, deadline = redis.call('zscore', KEYS[4], name), redis.call('zscore', KEYS[3], name)
+    if not lives ~= not deadline then
+      pure = false
+      break
+    elseif lives then
+      stands[name] = true
+      redis.call('zadd', KEYS[3], 'gt', whole(over + 2 * patiences[name]), name)
+      redis.call('zadd', KEYS[4], whole(now + patiences[name]), name)
     end
   end
   return stands

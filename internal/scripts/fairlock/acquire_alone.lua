@@ -1,7 +1,5 @@
 -- acquire_alone is how an acquisition begins: where no owner waits it ends here, before the rest has cost anything.
--- KEYS[1-4]  lock hash: field = owner, value = holds; queue; timeouts; alive
--- ARGV[1-2]  owner; lease in milliseconds
--- ARGV[8]    optional: how many owners come behind this one
+-- KEYS[1-4], ARGV[1-2], ARGV[8]  as acquire has them
 --
 -- Answers what acquire does: of an owner that holds, three numbers.
 

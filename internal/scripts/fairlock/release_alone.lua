@@ -1,7 +1,5 @@
 -- release_alone is how a release begins: where no owner waits it ends here, before the rest has cost anything.
--- KEYS[1-4]  lock hash: field = owner, value = holds; queue; timeouts; alive
--- ARGV[1]    owner
--- ARGV[7]    optional: that there is more to do
+-- KEYS[1-4], ARGV[1], ARGV[7]  as release has them
 --
 -- Answers what release does.
 

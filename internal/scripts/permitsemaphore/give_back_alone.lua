@@ -1,9 +1,7 @@
 -- give_back_alone is the whole release of one permit where its id is there and no process waits in the row. It is the first prelude
 -- of give_back. It does not ask whether the lease is over: while the id is there, no other holder has the permit.
--- KEYS[1-2]    semaphore: permits available; permits taken
+-- KEYS[1-2], ARGV[1-2], ARGV[4]  as give_back has them, of one id
 -- KEYS[#KEYS]  row, where it can be used
--- ARGV[1-2]    PUBLISH or SPUBLISH; wake channel
--- ARGV[4]      id
 --
 -- Answers as give_back, or nothing when there is more to do; then nothing was changed.
 

@@ -1,7 +1,6 @@
 -- lease_time reads the deadline of a permit.
 -- KEYS[1-2]  semaphore: permits available; permits taken
--- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
--- ARGV[4]    id
+-- ARGV[1-4]  PUBLISH or SPUBLISH, wake channel, row; id
 --
 -- Answers the milliseconds that are left, -1 for a permit without a deadline, -2 when there is no such permit.
 -- Publishes the permits available if some had expired.

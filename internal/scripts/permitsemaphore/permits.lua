@@ -50,15 +50,12 @@ end
 
 -- giveBack puts back the permits that are there of those whose ids are the arguments from first on, and answers how
 -- many; or the error with which that was refused, and then it has changed nothing. It adds before it removes: what was added can be
--- taken back, and what was removed cannot. A server that is out of memory refuses to add where that is the first write.
+-- taken back, and what was removed cannot.
 local function giveBack(first)
   local all, removed = #ARGV - first + 1, 0
   if available then
+    redis.pcall('zrem', taken, '') -- for a server that is out of memory
     local reply = redis.pcall('incrby', KEYS[1], whole(all))
-    if type(reply) == 'table' then
-      redis.pcall('zrem', taken, '')
-      reply = redis.pcall('incrby', KEYS[1], whole(all))
-    end
     if type(reply) == 'table' then
       return reply
     end

@@ -179,7 +179,7 @@ type Renewal struct {
 // other, whether the permit is there.
 func Renew(renewals []Renewal) scripts.Command[scripts.Kept] {
 	names := make([]string, 0, 3*len(renewals))
-	var args []any
+	args := []any{len(renewals)}
 	total := 0
 	for _, r := range renewals {
 		names = append(names, r.Of.Counter, r.Of.Taken)

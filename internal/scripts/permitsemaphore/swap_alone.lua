@@ -1,8 +1,6 @@
 -- swap_alone is the whole exchange of ids where it is not asked who waits and all permits are there. It is the first prelude of
 -- swap. What has expired is left to other scripts.
--- KEYS[1-2]  semaphore: permits available; permits taken
--- ARGV[4-6]  empty; lease of the fresh ids in milliseconds, -1 for none; number of the ids
--- ARGV[i]    from 7 on: the ids; ARGV[count + i]: as many fresh ones
+-- KEYS[1-2], ARGV[5-6], ARGV[i]  as swap has them
 --
 -- Answers as swap, or nothing when there is more to do; then nothing was changed.
 

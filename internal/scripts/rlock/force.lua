@@ -1,7 +1,6 @@
 -- force deletes a lock whichever owner holds it, and wakes the waiters.
 -- KEYS[1]  lock hash: field = owner, value = holds
--- ARGV[1]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[2]  wake channel
+-- ARGV[1-2]  PUBLISH or SPUBLISH, empty for no message; wake channel
 --
 -- Answers 1, or 0 when no owner held the lock. HLEN refuses a key that is not a hash before anything is deleted.
 

@@ -1,8 +1,6 @@
 -- release ends all holds of an owner and wakes the waiters.
 -- KEYS[1]  lock hash: field = owner, value = holds
--- ARGV[1]  owner
--- ARGV[2]  PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]  wake channel
+-- ARGV[1-3]  owner; PUBLISH or SPUBLISH, empty for no message; wake channel
 --
 -- Answers 1, or 0 when the owner holds nothing.
 

@@ -2,8 +2,7 @@
 -- woken.
 -- KEYS[1-2]  lock hash: field = owner, value = holds; token, for issue
 -- KEYS[at]   row, and those behind it, for row: two of them, with ARGV[6] all four
--- ARGV[1]    owner who gives
--- ARGV[2-3]  PUBLISH or SPUBLISH, empty for no message; wake channel
+-- ARGV[1-3]  owner who gives; PUBLISH or SPUBLISH, empty for no message; wake channel
 -- ARGV[4]    lease of who is passed the lock, in milliseconds; 0 to pass it to none
 -- ARGV[5]    optional: for how many milliseconds it has gone round, without its being free for longer than a moment
 -- ARGV[6]    optional: for how many milliseconds the lock is free for outsiders only, if there are any; 0 to pass it whether outsiders wait

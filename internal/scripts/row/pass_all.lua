@@ -6,9 +6,7 @@
 -- ARGV[2*i + 1]  owner who gives
 -- ARGV[2*i + 2]  wake channel; empty for a lock that has no row, and whose waiters are not told
 --
--- Behind those, for each lock, the lease of who is passed the lock, in milliseconds; or three numbers: that, for how many
--- milliseconds the lock has gone round, without its being free for longer than a moment, and for how many it is free for
--- outsiders only, if there are any, 0 to pass it whether outsiders wait or not.
+-- Behind those, for each lock, what pass has as ARGV[4], or as ARGV[4-6].
 --
 -- Answers an array: for each lock what pass answers. A key that is no hash any more is a lost lock, and must not spoil the others.
 --

@@ -1,9 +1,7 @@
 -- force deletes a lock that is in the given mode, whichever owner holds it, and wakes the waiters.
 -- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[i]    markers for which the script has asked
--- ARGV[1]    mode
--- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
--- ARGV[3-4]  wake channel; message
+-- ARGV[1-4]  mode; PUBLISH or SPUBLISH, empty for no message; wake channel; message
 --
 -- Answers 1, or 0 when the lock was not in that mode.
 

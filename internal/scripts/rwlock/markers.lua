@@ -1,8 +1,7 @@
 -- markers names the markers of readers. It is a prelude of the scripts that look at the markers of others than the owner that
 -- sends them: these can only be known from the hash. A script that needs one which is not declared asks for it, and is sent once
--- more with it. If readers come and go all the time, it would have to ask each time. Two questions find all readers that stay: one
--- for the list of ours, and one for the others. So a script that has asked three times goes on without the markers that it still
--- does not know. Their readers came after the script was first sent.
+-- more with it. Two questions find all readers that stay: one for the list of ours, and one for the others. So a script that has asked
+-- three times goes on without the markers that it still does not know. Their readers came after the script was first sent.
 -- KEYS[1]  lock hash: see strangers
 -- KEYS[i]  among others, the markers for which it has asked; and, when it has asked three times, a marker with the number 0 and no owner
 

@@ -2,9 +2,7 @@
 -- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[i]    from the fourth on, the owner's markers, as many as the holds to read that it ever had; behind these what the prelude
 --            queue is about, the key that is never there, and markers for which the script has asked
--- ARGV[1]    field of the owner
--- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
--- ARGV[3-5]  wake channel; message; how many markers
+-- ARGV[1-5]  field of the owner; PUBLISH or SPUBLISH, empty for no message; wake channel; message; how many markers
 -- ARGV[6]    field of the write holds of a fresh owner, which is to hold if no other process waits; empty: none
 -- ARGV[7]    the latter's lease in milliseconds
 -- ARGV[8]    optional, of a reader: there if readers that stay are to leave the lock to outsiders, should some wait

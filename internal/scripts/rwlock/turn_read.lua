@@ -2,8 +2,7 @@
 -- KEYS[1]    lock hash: see strangers
 -- KEYS[2-4]  list of our readers; record of strangers; first marker of the owner that is given
 -- KEYS[i]    what the prelude queue is about
--- ARGV[1]    field of the write holds of the one that gives
--- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[1-2]  field of the write holds of the one that gives; PUBLISH or SPUBLISH, empty for no message
 -- ARGV[3-6]  wake channel; message; owner that is given; the latter's lease in milliseconds
 -- ARGV[7]    how many connections of this process listen to the wake channel
 -- ARGV[i]    the last five, for queue

@@ -3,8 +3,7 @@
 -- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[i]    the marker i-3 of the owner that gives, for i = 4 to three more than the most holds it ever had; behind these what
 --            the prelude queue is about, the key that is never there, and markers for which the script has asked
--- ARGV[1]    owner that gives
--- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
+-- ARGV[1-2]  owner that gives; PUBLISH or SPUBLISH, empty for no message
 -- ARGV[3-5]  wake channel; message; field of the write holds of the one that is given
 -- ARGV[6-7]  the latter's lease in milliseconds; the most holds that the owner that gives ever had
 -- ARGV[i]    the last five, for queue

@@ -2,9 +2,7 @@
 -- KEYS[1-3]  lock hash; list of our readers; record of strangers: see strangers
 -- KEYS[4]    announcements of waiting writers: sorted set of session = deadline
 -- KEYS[i]    what queue is about
--- ARGV[1]    session
--- ARGV[2]    PUBLISH or SPUBLISH; empty for no message
--- ARGV[3]    wake channel
+-- ARGV[1-3]  session; PUBLISH or SPUBLISH, empty for no message; wake channel
 -- ARGV[i]    the last five, for queue
 --
 -- Answers 1, or 0 when nothing was announced.

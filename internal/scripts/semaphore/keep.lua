@@ -1,7 +1,6 @@
 -- keep gives back permits, unless no other process than that which has them waits for some.
 -- KEYS[1-2]  semaphore: permits available; lanes of the session; ARGV[1-2]  see once
--- ARGV[3-6]  permits; PUBLISH or SPUBLISH, wake channel, row
--- ARGV[7]    session
+-- ARGV[3-7]  permits; PUBLISH or SPUBLISH, wake channel, row; session
 --
 -- Answers 1 when the process keeps the permits; 2 when they are given back, as release does, and a connection listens
 -- that is not known to be of this library; else 0, and they are given back. A semaphore that does not exist, or has

@@ -2,8 +2,7 @@
 -- It is a prelude of release, between the preludes once and settle.
 -- KEYS[1-2]    semaphore: permits available; lanes of the session
 -- KEYS[#KEYS]  row, where it can be used
--- ARGV[1-2]    lane, sequence number
--- ARGV[3-5]    permits to give back; PUBLISH or SPUBLISH, wake channel
+-- ARGV[1-5]    lane, sequence number; permits to give back; PUBLISH or SPUBLISH, wake channel
 --
 -- Answers as release, or nothing when there is more to do; then nothing was changed.
 

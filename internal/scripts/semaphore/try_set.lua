@@ -1,7 +1,6 @@
 -- try_set sets the permits of a semaphore that does not exist and wakes the waiters.
 -- KEYS[1-2]  semaphore: permits available; lanes of the session; ARGV[1-2]  see once
--- ARGV[3-5]  permits; PUBLISH or SPUBLISH, wake channel
--- ARGV[6]    row
+-- ARGV[3-6]  permits; PUBLISH or SPUBLISH, wake channel; row
 -- ARGV[i]    from 7 on the options of SET: px and the TTL in milliseconds, or none
 --
 -- Answers 1, or 0 when there is a semaphore, one of 0 permits included. Publishes the permits if above 0.
