@@ -29,6 +29,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+//go:embed clock.lua
+var folder embed.FS
+
+// Clock is the prelude of scripts that reckon with moments.
+var Clock = Prelude(folder, "clock.lua")
+
 // A Script is one Lua file as the server knows it.
 type Script struct {
 	name   string // "rlock/acquire", for error texts

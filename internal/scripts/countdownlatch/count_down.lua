@@ -13,9 +13,4 @@ end
 if tonumber(value) > tonumber(ARGV[5]) then
   return settle(decimal(write(true, 'decrby', KEYS[1], ARGV[5])), 'decrby', KEYS[1], '-' .. ARGV[5])
 end
-recall()
-finish('counted', '0')
-if tonumber(value) > 0 then
-  redis.pcall(ARGV[3], ARGV[4], '0')
-end
-return 0
+return finish('counted', '0')

@@ -20,21 +20,20 @@ import (
 	"github.com/redlatch/redlatch/internal/keys"
 	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/scripts/lane"
-	"github.com/redlatch/redlatch/internal/scripts/row"
 )
 
 //go:embed *.lua
 var folder embed.FS
 
 // rounds stands in the same folder and is joined in front of the others.
-var rounds = row.Clock + "\n" + scripts.Prelude(folder, "rounds.lua")
+var rounds = scripts.Clock + "\n" + scripts.Prelude(folder, "rounds.lua")
 
 var (
 	trySetCount = scripts.Load(folder, "countdownlatch/try_set_count", lane.Prelude, lane.Value, rounds)
 	countDown   = scripts.Load(folder, "countdownlatch/count_down", lane.Once,
 		scripts.Prelude(folder, "count_down_alone.lua"), lane.Settle,
 		lane.Value, rounds)
-	await  = scripts.Load(folder, "countdownlatch/await", lane.Value, row.Clock)
+	await  = scripts.Load(folder, "countdownlatch/await", lane.Value, scripts.Clock)
 	remove = scripts.Load(folder, "countdownlatch/delete", lane.Prelude, lane.Value, rounds)
 )
 

@@ -7,7 +7,4 @@
 if not value then
   return replica() or '0'
 end
-recall()
-finish('deleted', '1')
-redis.pcall(ARGV[3], ARGV[4], '0')
-return '1'
+return finish('deleted', '1')

@@ -1,6 +1,7 @@
 -- rounds keeps what the latch itself cannot say: which time it is set, and how that ended. It is a prelude, joined in front
 -- of the script, behind lane and value.
 -- KEYS[1]  latch: what is still to be counted
+-- ARGV[3-4]  PUBLISH or SPUBLISH; wake channel, for finish
 -- KEYS[3]  record of the latch, a hash:
 --            epoch    drawn when the record was made: another one means that the record was lost meanwhile
 --            round    how often this library has set the latch since then
@@ -32,16 +33,22 @@ local function recall()
   end
 end
 
--- finish ends the latch, notes how, and stores what the script is to answer. PEXPIRE is the first write, for a server that is out
+-- finish ends the latch, notes how, tells the waiters, and stores and answers what the script is to. PEXPIRE is the first write, for a server that is out
 -- of memory lets it pass, and what follows. Behind the deletion nothing is refused: HSET and PEXPIRE were permitted before.
 local function finish(how, answer)
+  recall()
   write(true, 'pexpire', KEYS[3], whole(day))
   change(true, answer, 'del', KEYS[1])
   redis.call('hset', KEYS[3], record.round and not record['end'] and 'end' or 'foreign', how)
   redis.call('pexpire', KEYS[3], whole(day))
+  if tonumber(value) > 0 or how == 'deleted' then
+    redis.pcall(ARGV[3], ARGV[4], '0')
+  end
+  return tonumber(answer)
 end
 
--- start begins a round in the record at the moment now, behind the write that sets the latch. ttl is in milliseconds, 0 for none. Nothing of it is refused: DEL, HSET and PEXPIRE were permitted before.
+-- start begins a round in the record at the moment now, behind the write that sets the latch. ttl is in milliseconds, 0 for none.
+-- Nothing of it is refused: DEL, HSET and PEXPIRE were permitted before.
 local function start(epoch, ttl, now)
   local past, from = {}, record.from
   local function add(round, how)

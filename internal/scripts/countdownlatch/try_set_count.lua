@@ -13,11 +13,7 @@ local now = clock()
 change(false, '1')
 write(false, 'pexpire', KEYS[1], '1') -- there is no latch, so this only finds out whether start may do it, as the next does
 write(false, 'del', KEYS[1])
-if ARGV[4] == '0' then
-  write(false, 'set', KEYS[1], ARGV[3])
-else
-  write(false, 'set', KEYS[1], ARGV[3], 'px', ARGV[4])
-end
+write(false, 'set', KEYS[1], ARGV[3], unpack(ARGV[4] == '0' and {} or {'px', ARGV[4]}))
 start(ARGV[7], tonumber(ARGV[4]), now)
 redis.pcall(ARGV[5], ARGV[6], '1')
 return 1

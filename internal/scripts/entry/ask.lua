@@ -15,10 +15,9 @@ end
 if redis.call('hlen', KEYS[2]) >= tonumber(ARGV[3]) and redis.call('hexists', KEYS[2], ARGV[1]) == 0 then
   return -1
 end
-local time = redis.call('time')
-local ends = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
+local ends = clock() + ARGV[2]
 local lasts = redis.call('pttl', KEYS[2])
-redis.call('hset', KEYS[2], ARGV[1], string.format('%.0f', ends))
+redis.call('hset', KEYS[2], ARGV[1], whole(ends))
 if lasts < tonumber(ARGV[2]) then -- of a new hash it is negative
   local refused = redis.pcall('pexpire', KEYS[2], ARGV[2])
   if type(refused) == 'table' then -- a hash must not stay that has no TTL

@@ -14,11 +14,11 @@ import (
 var folder embed.FS
 
 var (
-	report = scripts.Load(folder, "entry/report")
+	report = scripts.Load(folder, "entry/report", scripts.Clock)
 	remove = scripts.Load(folder, "entry/remove")
-	ask    = scripts.Load(folder, "entry/ask")
+	ask    = scripts.Load(folder, "entry/ask", scripts.Clock)
 	unask  = scripts.Load(folder, "entry/unask")
-	read   = scripts.Load(folder, "entry/read")
+	read   = scripts.Load(folder, "entry/read", scripts.Clock)
 )
 
 // Names are the keys of one entry, and the client's uuid.

@@ -4,8 +4,7 @@
 --
 -- Answers an array: the server's time in ms; and the values of about, seen and the thing, empty where there is none.
 
-local time = redis.call('time')
-local answer = {time[1] * 1000 + math.floor(time[2] / 1000)}
+local answer = {clock()}
 for i, field in ipairs({'about', 'seen', ARGV[1]}) do
   answer[i + 1] = redis.call('hget', KEYS[1], field) or ''
 end

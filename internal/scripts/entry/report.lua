@@ -17,14 +17,13 @@
 -- have written KEYS[3]: what makes no sense there is passed over and left as it is, be it a key of another type, more than a hundred fields,
 -- or one field. A key at KEYS[4] that lasts for longer says nothing: a reader that has forgotten it would have all clients report for ever.
 
-local time = redis.call('time')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = clock()
 if ARGV[3] == '0' and redis.call('exists', KEYS[2]) == 0 then
   return {0, redis.call('zcard', KEYS[1]), 0, 0}
 end
 
-local function since(age) -- in digits, where tostring would write an exponent
-  return string.format('%.0f', now - age)
+local function since(age)
+  return whole(now - age)
 end
 
 local latest = since(-ARGV[9])

@@ -11,22 +11,19 @@
 -- ARGV[i + 1]  of this process that wait already, each with its patience: their places are confirmed too
 --
 -- Answers an array: 1 when the owner holds the lock, by this execution or an earlier one, else 0; the milliseconds
--- after which asking again is worth while without a message (of the holder's lease, -1 when it has no end, or until
--- the next is taken for gone); where the owner stands: 0 is next, 1 behind another, -1 in no queue;
--- the time in milliseconds; 1 if owners wait or hold that are not of this library, 2 if one of these may be told that the lock is free,
--- and leave without a word because its time is over, else 0; then where the other owners stand.
--- Of an owner that holds three numbers, where no other waits or it held before, or five and then the numbers of the owners of
--- its process that stand behind it, one behind the other.
--- An owner that is not in the queue is put at its end only by its own command, or as one that comes, never as one of the
--- others: it may have left.
+-- after which asking again is worth while without a message (of the holder's lease, -1 when it has no end, or until the
+-- next is taken for gone); where the owner stands: 0 is next, 1 behind another, -1 in no queue; the time in
+-- milliseconds; 1 if owners wait or hold that are not of this library, 2 if one of these may be told that the lock is
+-- free, and leave without a word because its time is over, else 0; then where the other owners stand. Of an owner that
+-- holds three numbers, where no other waits or it held before, or five and then the numbers of the owners of its
+-- process that stand behind it, one behind the other. An owner that is not in the queue is put at its end only by its
+-- own command, or as one that comes, never as one of the others: it may have left.
 --
 -- A waiter of ours that becomes the next by this, while another holds, is told for how many milliseconds.
 
--- How long a Redisson waiter that is next may take to come when no connection listens on its channel: it is dead, or its
--- connection is being made. That is two of our usual poll intervals, so who comes back hears a second message.
-local SILENT = 6000
--- How long it may take when a connection listens: it is suspended, or its machine is gone without a word.
-local SLOW = 15000
+-- How long a Redisson waiter that is next may take to come when no connection listens on its channel, for two of our usual poll
+-- intervals, so that one that comes back hears a second message; and when one listens, and it is suspended perhaps.
+local SILENT, SLOW = 6000, 15000
 
 local owner, lease, patience, row = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[6]
 local finished, coming = tonumber(ARGV[7] or 0), tonumber(ARGV[8] or 0)
@@ -78,10 +75,8 @@ local function prolong(owners, patiences)
   return stands
 end
 
--- offer asks one of Redisson's, who is next and has not taken the free lock, to come, and brings its deadline near: it
--- may have died with one that is minutes away. Who is late loses its place and nothing else, for it stands at the end
--- again when it asks. Only who stands in the queue offers. So another stands behind, whose deadline is the later one
--- from which the next to come counts.
+-- offer asks one of Redisson's, who is next and has not taken the free lock, to come, and brings its deadline near. Only who
+-- stands in the queue offers. So another stands behind, whose deadline is the later one from which the next to come counts.
 local function offer(waiter)
   local deadline = tonumber(redis.call('zscore', KEYS[3], waiter))
   if patience > 0 and ARGV[4] ~= '' then

@@ -57,7 +57,7 @@ import (
 var folder embed.FS
 
 var (
-	queue   = row.Clock + "\n" + scripts.Prelude(folder, "queue.lua")
+	queue   = scripts.Clock + "\n" + scripts.Prelude(folder, "queue.lua")
 	acquire = scripts.Load(folder, "fairlock/acquire", row.Take,
 		scripts.Prelude(folder, "acquire_alone.lua"), queue, scripts.Prelude(folder, "mixed.lua"))
 	release = scripts.Load(folder, "fairlock/release",

@@ -102,7 +102,4 @@ elseif own and held == 0 then -- an earlier execution may have made the holder
     table.insert(run, 1, number)
   end
 end
-if own then
-  return {held, now, unpack(run)}
-end
-return held
+return own and {held, now, unpack(run)} or held

@@ -4,7 +4,6 @@
 --
 -- n is how many, 1 if it is left out. Answers of the function: the last of them, as text, or the error with which they
 -- were refused.
---
 -- The time is the last of the tokens and not the one before the first, so that no token is ahead of the clock. Should the
 -- counter be lost, the next acquisition has a later time, and a greater token than all before it.
 

@@ -1,9 +1,7 @@
 -- own says which token an owner that holds already has. It is a prelude, joined in front of the script.
 -- KEYS[2]  token: a string, the token issued last; no TTL
 --
--- least is optional: the token is at least that, should the counter have been lost. Two decimals are compared as text, the longer
--- being the greater: the numbers of Lua are exact only to 2^53.
---
+-- least is optional: the token is at least that, should the counter have been lost. Decimals are compared as below does.
 -- Answers of the function: the last token, as text. While the owner holds no other is issued one, so it is its own.
 
 local function own(least)

@@ -4,8 +4,7 @@
 -- ARGV[#ARGV]    the last of the owner's tokens, 0 if it has none; taken away, so that what follows does not see it
 --
 -- The counter is never lowered, so it does no harm late, or by an owner that has lost the lock. A server that is out of
--- memory, and a counter that is no number, are not this prelude's concern. Two decimals are compared as text, the longer
--- being the greater: the numbers of Lua are exact only to 2^53.
+-- memory, and a counter that is no number, are not this prelude's concern. Decimals are compared as below does.
 
 local given = table.remove(ARGV)
 if given ~= '0' then

@@ -29,12 +29,12 @@ var folder embed.FS
 var (
 	values = scripts.Prelude(folder, "values.lua")
 
-	acquire = scripts.Load(folder, "multilock/acquire", row.Clock, row.Told, values)
-	recount = scripts.Load(folder, "multilock/recount", row.Clock, values)
+	acquire = scripts.Load(folder, "multilock/acquire", scripts.Clock, row.Told, values)
+	recount = scripts.Load(folder, "multilock/recount", scripts.Clock, values)
 	release = scripts.Load(folder, "multilock/release", row.Announce, values)
-	renew   = scripts.Load(folder, "multilock/renew", row.Clock, values, notice.Gone)
-	force   = scripts.Load(folder, "multilock/force", row.Clock, values)
-	inspect = scripts.Load(folder, "multilock/inspect", row.Clock, values)
+	renew   = scripts.Load(folder, "multilock/renew", scripts.Clock, values, notice.Gone)
+	force   = scripts.Load(folder, "multilock/force", scripts.Clock, values)
+	inspect = scripts.Load(folder, "multilock/inspect", scripts.Clock, values)
 )
 
 // hashKey is the key with which Redisson hashes values.

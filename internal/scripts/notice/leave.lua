@@ -7,9 +7,8 @@
 if redis.call('hlen', KEYS[1]) >= tonumber(ARGV[5]) then
   redis.call('del', KEYS[1]) -- the newest is the one that is asked for
 end
-local time = redis.call('time')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('hset', KEYS[1], ARGV[1], string.format('%.0f', now) .. '\n' .. ARGV[2] .. '\n' .. ARGV[3])
+local now = clock()
+redis.call('hset', KEYS[1], ARGV[1], whole(now) .. '\n' .. ARGV[2] .. '\n' .. ARGV[3])
 local refused = redis.pcall('pexpire', KEYS[1], ARGV[4])
 if type(refused) == 'table' then -- notices must not stay without a TTL
   redis.call('hdel', KEYS[1], ARGV[1])

@@ -21,7 +21,7 @@ var folder embed.FS
 var Gone = scripts.Prelude(folder, "gone.lua")
 
 var (
-	leave    = scripts.Load(folder, "notice/leave")
+	leave    = scripts.Load(folder, "notice/leave", scripts.Clock)
 	withdraw = scripts.Load(folder, "notice/withdraw")
 	read     = scripts.Load(folder, "notice/read", Gone)
 	hear     = scripts.Load(folder, "notice/hear")

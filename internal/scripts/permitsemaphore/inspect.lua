@@ -13,8 +13,7 @@ if available then
   local shown = redis.call('zrange', taken, expired, expired + tonumber(ARGV[1]) - 1, 'withscores')
   for i = 1, #shown, 2 do
     local score = tonumber(shown[i + 1])
-    answer[#answer + 1] = shown[i]
-    answer[#answer + 1] = score == permanent and -1 or score - now
+    answer[#answer + 1], answer[#answer + 2] = shown[i], score == permanent and -1 or score - now
   end
 end
 return answer

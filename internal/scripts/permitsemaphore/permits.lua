@@ -99,6 +99,18 @@ local function follow()
   end
 end
 
+-- make sets up a semaphore that is not there, behind settle. ttl is in milliseconds, 0 for none. Permits that outlived an earlier
+-- semaphore of the name count as taken from this one, to which they return.
+local function make(permits, ttl)
+  available = permits - redis.call('zcard', taken)
+  if ttl == '0' then
+    write(false, 'persist', taken)
+  else
+    write(false, 'pexpire', taken, ttl)
+  end
+  write(false, 'set', KEYS[1], whole(available), unpack(ttl == '0' and {} or {'px', ttl}))
+end
+
 -- offer wakes waiters if there is anything to have. Redisson's take the number for how many of them may try. A message
 -- that the server refuses, to a user who may not publish, is as good as lost: the waiters poll. An error would say that
 -- nothing was done, and what an acquisition has taken would be lost.
@@ -108,8 +120,8 @@ local function offer(publish, channel, row, number)
   end
 end
 
--- returned wakes waiters when so many permits had expired, and so many were given back. It publishes, of what was put back, the new total if
--- that was one permit, and the number of several, as Redisson does.
+-- returned wakes waiters when so many permits had expired, and so many were given back. It publishes the new total if some had
+-- expired, or one permit was given back, and the number of several, as Redisson does.
 local function returned(publish, channel, row, expired, removed)
   offer(publish, channel, row, (expired > 0 or removed == 1) and (available or 0) or removed)
 end

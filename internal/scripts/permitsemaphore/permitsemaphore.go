@@ -39,7 +39,6 @@ var (
 	permits = scripts.Prelude(folder, "permits.lua")
 	plain   = "local taken = KEYS[2]\n" + permits
 	laned   = "local taken = KEYS[3]\n" + permits
-	made    = laned + "\n" + scripts.Prelude(folder, "make.lua")
 )
 
 var (
@@ -52,16 +51,16 @@ var (
 		row.Announce, plain)
 	giveBack = scripts.Load(folder, "permitsemaphore/give_back", row.Announce, plain)
 	swapFew  = scripts.Load(folder, "permitsemaphore/swap", scripts.Prelude(folder, "swap_alone.lua"),
-		row.Announce, row.Others, plain)
-	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, row.Others, plain)
+		row.Announce, plain)
+	swap        = scripts.Load(folder, "permitsemaphore/swap", row.Announce, plain)
 	release     = scripts.Load(folder, "permitsemaphore/release", lane.Prelude, row.Announce, laned)
-	renew       = scripts.Load(folder, "permitsemaphore/renew", row.Clock, notice.Gone)
+	renew       = scripts.Load(folder, "permitsemaphore/renew", scripts.Clock, notice.Gone)
 	updateLease = scripts.Load(folder, "permitsemaphore/update_lease", lane.Prelude, row.Announce, laned)
 	leaseTime   = scripts.Load(folder, "permitsemaphore/lease_time", row.Announce, plain)
 	status      = scripts.Load(folder, "permitsemaphore/status", row.Announce, plain)
-	inspect     = scripts.Load(folder, "permitsemaphore/inspect", row.Clock, plain)
-	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, made)
-	alters      = lane.Alters(row.Clock + "\n" + laned)
+	inspect     = scripts.Load(folder, "permitsemaphore/inspect", scripts.Clock, plain)
+	set         = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, laned)
+	alters      = lane.Alters(scripts.Clock + "\n" + laned)
 )
 
 // Names are the keys of one semaphore, which are asked for too often to be put together each time.

@@ -28,10 +28,10 @@ var (
 
 var (
 	acquireSizedOne = scripts.Load(folder, "permitsemaphore/acquire", lane.Once, sizedOnly, lane.Settle, row.Announce,
-		made, size, alone)
-	acquireSized = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, made, size, alone)
-	waitSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, made, size, row.Wait)
-	addSized     = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, made, size)
+		laned, size, alone)
+	acquireSized = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, alone)
+	waitSized    = scripts.Load(folder, "permitsemaphore/acquire", lane.Prelude, row.Announce, laned, size, row.Wait)
+	addSized     = scripts.Load(folder, "permitsemaphore/set", lane.Prelude, row.Announce, laned, size)
 )
 
 // AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not

@@ -2,8 +2,7 @@
 -- KEYS[1-2]  semaphore: permits available; permits taken
 -- ARGV[1-3]  PUBLISH or SPUBLISH, wake channel, row
 --
--- Answers an array: permits available, permits taken, 1; three times 0 when there is no semaphore. Publishes
--- the permits available if some had expired.
+-- Answers an array: permits available, permits taken, 1; three times 0 when there is no semaphore.
 
 local expired = reclaim()
 returned(ARGV[1], ARGV[2], ARGV[3], expired, 0)

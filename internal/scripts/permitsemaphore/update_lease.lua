@@ -3,8 +3,7 @@
 -- ARGV[3-6]  lease in milliseconds from now, -1 for none; PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[i]    from 7 on: ids
 --
--- Answers 1 when all were there, 0 when one was not or had expired, and then none is moved. Publishes the permits
--- available if some had expired.
+-- Answers 1 when all were there, 0 when one was not or had expired, and then none is moved.
 
 local expired = reclaim()
 local all = complete(7)

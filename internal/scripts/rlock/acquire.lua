@@ -7,12 +7,7 @@
 
 local remaining = redis.call('pttl', KEYS[1])
 if remaining == -2 then -- no such key
-  redis.call('hset', KEYS[1], ARGV[1], '1')
-  local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
-  if type(lasts) == 'table' then -- refused, and a lock must not stay that has no TTL
-    redis.call('hdel', KEYS[1], ARGV[1])
-    error('nothing was changed: ' .. lasts.err, 0)
-  end
+  take(KEYS[1], ARGV[1], ARGV[2])
   return -3
 end
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then

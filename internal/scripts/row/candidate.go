@@ -24,17 +24,15 @@ import (
 // last, and leaves it first, by one connection. So the count is never too high, whatever becomes of the
 // process.
 
-// Clock is a prelude of scripts that reckon with moments; Told, behind it, of those that have processes stand
-// in a queue. Announce, which has both, Others and Wait are preludes of the scripts of semaphores.
+// Told is a prelude, behind [scripts.Clock], of the scripts that have processes stand in a queue. Announce, which
+// has both, and Wait are preludes of the scripts of semaphores.
 var (
-	Clock    = scripts.Prelude(folder, "clock.lua")
 	Told     = scripts.Prelude(folder, "told.lua")
-	Announce = Clock + "\n" + Told + "\n" + scripts.Prelude(folder, "announce.lua")
-	Others   = scripts.Prelude(folder, "others.lua")
+	Announce = scripts.Clock + "\n" + Told + "\n" + scripts.Prelude(folder, "announce.lua")
 	Wait     = scripts.Prelude(folder, "wait.lua")
 )
 
-// What the prelude Others answers, and else 0: somebody of another process waits, or that cannot be known.
+// What others of the prelude Announce answers, and else 0: somebody of another process waits, or that cannot be known.
 const (
 	Kept      = 1 // nobody else waits
 	Outsiders = 2 // somebody listens who is not known to be of this library

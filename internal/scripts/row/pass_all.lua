@@ -38,14 +38,8 @@ for i = 1, n do
   elseif channel == '' then
     passed[i] = redis.call('hdel', KEYS[i], owner)
   else
-    local keys, args = {KEYS[i]}, {owner, ARGV[1], channel, ARGV[more + 1]}
-    for k = 1, each_row do
-      keys[1 + k] = KEYS[rows + k]
-    end
-    if each == 3 then
-      args[5], args[6] = ARGV[more + 2], ARGV[more + 3]
-    end
-    passed[i] = pass(keys, args)
+    local args = {owner, ARGV[1], channel, unpack(ARGV, more + 1, more + each)}
+    passed[i] = pass({KEYS[i], unpack(KEYS, rows + 1, rows + each_row)}, args)
   end
   rows = channel == '' and rows or rows + each_row
 end

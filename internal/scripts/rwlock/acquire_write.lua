@@ -8,8 +8,7 @@
 --
 -- Answers -3 when the owner holds the lock, by this execution or by an earlier one of the same command; else
 -- the milliseconds until the lease of the writer or the longest promise of a reader is over, or -1 when it
--- has no end. To a head it may also answer -4, less the milliseconds for which the lock is left to outsiders;
--- see outsiders.lua.
+-- has no end. To a head it may also answer -4, less the milliseconds for which the lock is left to outsiders.
 --
 -- Readers whose promises are all over are dead: their fields are dropped, and do not keep a writer out however long
 -- the hash would live on. The list of our readers can refuse a writer. What lets it in is that no field of a reader is

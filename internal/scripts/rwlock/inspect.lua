@@ -15,9 +15,7 @@ for at = 1, #fields, 2 do
     local ttl = redis.call('pttl', marker)
     longest = (ttl == -1 or longest == -1) and -1 or math.max(longest, ttl)
   end
-  answer[#answer + 1] = fields[at]
-  answer[#answer + 1] = fields[at + 1]
-  answer[#answer + 1] = longest
+  answer[#answer + 1], answer[#answer + 2], answer[#answer + 3] = fields[at], fields[at + 1], longest
 end
 if #asked > 0 then
   return ask()

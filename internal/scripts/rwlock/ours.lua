@@ -2,10 +2,9 @@
 --
 -- The list is a sorted set beside the lock: owner = the moment until which its promise lasts, or 0 for the first, which says that
 -- the promise lasts as long as the list; reading the clock would be a fifth of what a lone reader costs. Who comes next enters
--- the moment. The list is a cache. Markers decide who is
--- alive, and where the list and the hash differ they are all looked at. It is believed when it has as many members as the
--- hash has readers, and its highest member reads: the script that enters it makes sure that it is that of this very hash, so
--- either all its members read, or none.
+-- the moment. The list is a cache. Markers decide who is alive, and where the list and the hash differ they are all looked at. It is
+-- believed when it has as many members as the hash has readers, and its highest member reads: the script that enters it makes sure
+-- that it is that of this very hash, so either all its members read, or none.
 
 -- enter has an owner that reads in the list, with what it was promised at least. On a server that is out of memory it may
 -- fail, and the reader is none of ours then.

@@ -38,8 +38,7 @@ local function left(announced, free, publish, channel, queue)
   local till = redis.call('zscore', announced, 'outsiders')
   local ms, some = till and tonumber(till) - clock() or 0, true
   if ms > 0 and channel then
-    local _
-    _, some = listeners(publish, channel, queue)
+    some = select(2, listeners(publish, channel, queue))
   end
   if ms <= 0 or not some then
     return 0

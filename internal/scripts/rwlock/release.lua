@@ -27,7 +27,9 @@ redis.call('hdel', lock, ARGV[1])
 for i = 4, 3 + ARGV[5] do
   redis.call('del', KEYS[i])
 end
-redis.call('zrem', readers, ARGV[1])
+if not writer then
+  redis.call('zrem', readers, ARGV[1])
+end
 if held == 0 then
   if row then
     depart(writer or ARGV[1], ARGV[2], ARGV[3])

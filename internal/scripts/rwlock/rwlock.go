@@ -40,7 +40,7 @@ var folder embed.FS
 
 var (
 	markers   = scripts.Prelude(folder, "markers.lua")
-	strangers = row.Clock + "\n" + scripts.Prelude(folder, "strangers.lua")
+	strangers = scripts.Clock + "\n" + scripts.Prelude(folder, "strangers.lua")
 	ours      = scripts.Prelude(folder, "ours.lua")
 	readers   = scripts.Prelude(folder, "readers.lua")
 	keep      = scripts.Prelude(folder, "keep.lua")
@@ -56,7 +56,7 @@ var (
 	release      = scripts.Load(folder, "rwlock/release", leave, markers, strangers, ours, readers, queue, outsiders)
 	renewRead    = scripts.Load(folder, "rwlock/renew_read", strangers, ours, keep, notice.Gone)
 	confirmRead  = scripts.Load(folder, "rwlock/confirm_read", strangers, ours, keep, queue, outsiders)
-	turnRead     = scripts.Load(folder, "rwlock/turn_read", strangers, ours, queue)
+	turnRead     = scripts.Load(folder, "rwlock/turn_read", strangers, ours, queue, outsiders)
 	turnWrite    = scripts.Load(folder, "rwlock/turn_write", markers, strangers, ours, readers, queue)
 	acquireWrite = scripts.Load(folder, "rwlock/acquire_write", row.Take, loneWrite, markers, strangers, ours, readers)
 	withdraw     = scripts.Load(folder, "rwlock/withdraw", strangers, queue)

@@ -29,10 +29,7 @@ if redis.call('hlen', lock) > 2 then -- the writer reads on
 else
   outlast(ttl)
 end
-if ARGV[2] ~= '' then
-  local count = redis.pcall('pubsub', ARGV[2] == 'SPUBLISH' and 'shardnumsub' or 'numsub', ARGV[3])
-  if count.err or tonumber(count[2]) > tonumber(ARGV[7]) then
-    wake(ARGV[2], ARGV[3], ARGV[4])
-  end
+if ARGV[2] ~= '' and listeners(ARGV[2], ARGV[3]) > tonumber(ARGV[7]) then
+  wake(ARGV[2], ARGV[3], ARGV[4])
 end
 return -3

@@ -6,11 +6,7 @@
 --
 -- Answers what the acquisition had answered to a caller that was served; or 0, for one that served none is not stored.
 
-if settled ~= sequence - 1 then
-  return settle('0')
+if settled ~= sequence - 1 or redis.call('exists', KEYS[1]) == 0 then
+  return settle(settled == sequence - 1 and answer or '0')
 end
-local served = answer
-if redis.call('exists', KEYS[1]) == 0 then
-  return settle(served)
-end
-return raise(served, string.format('%.0f', ARGV[3] + (served - 1) / 8))
+return raise(answer, string.format('%.0f', ARGV[3] + (answer - 1) / 8))

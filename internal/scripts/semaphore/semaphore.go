@@ -33,7 +33,7 @@ var (
 	release = scripts.Load(folder, "semaphore/release", lane.Once,
 		scripts.Prelude(folder, "release_alone.lua"), lane.Settle, row.Announce, raise)
 	yield         = scripts.Load(folder, "semaphore/release", lane.Prelude, row.Announce, raise)
-	keep          = scripts.Load(folder, "semaphore/keep", lane.Prelude, row.Announce, raise, row.Others)
+	keep          = scripts.Load(folder, "semaphore/keep", lane.Prelude, row.Announce, raise)
 	trySet        = scripts.Load(folder, "semaphore/try_set", lane.Prelude, lane.Value, row.Announce)
 	add           = scripts.Load(folder, "semaphore/add", lane.Prelude, row.Announce)
 	drain         = scripts.Load(folder, "semaphore/drain", lane.Prelude, lane.Value)

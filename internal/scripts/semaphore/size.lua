@@ -1,12 +1,10 @@
--- size sets up a semaphore that is not there, where it was said how many permits it is to have. It is a
--- prelude of acquire, add and drain, and follows the preludes lane, value and announce.
+-- size sets up a semaphore that is not there, where it was said how many permits it is to have. It is a prelude.
 -- KEYS[1]                  semaphore: permits available
 -- ARGV[#ARGV - 4 to - 2]   PUBLISH or SPUBLISH, wake channel, row
 -- ARGV[#ARGV - 1 to #ARGV] permits that it is to have, its TTL in milliseconds: 0 for none
 --
--- Answers nothing, and takes these arguments away, so that the script has those that it has elsewhere. The
--- script goes on as if the semaphore had been there; those who wait are told of what the script leaves. A
--- second execution finds the semaphore.
+-- It takes these arguments away, so that the script has those that it has elsewhere. The script goes on as if the semaphore
+-- had been there; those who wait are told of what the script leaves. A second execution finds the semaphore.
 
 local ttl, size, line, channel, publish =
   table.remove(ARGV), tonumber(table.remove(ARGV)), table.remove(ARGV), table.remove(ARGV), table.remove(ARGV)

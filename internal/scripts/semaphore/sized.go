@@ -38,7 +38,7 @@ var (
 	releaseIfExists = scripts.Load(folder, "semaphore/release", lane.Once, thereOnly, lane.Settle, there, row.Announce,
 		raise)
 	yieldSized = scripts.Load(folder, "semaphore/release", lane.Prelude, thereYet, row.Announce, raise)
-	keepSized  = scripts.Load(folder, "semaphore/keep", lane.Prelude, thereYet, row.Announce, raise, row.Others)
+	keepSized  = scripts.Load(folder, "semaphore/keep", lane.Prelude, thereYet, row.Announce, raise)
 )
 
 // AcquireSized is Acquire, or Wait if there is a candidate, of a semaphore that it sets up if it is not
