@@ -39,7 +39,7 @@ func TestAReleaseTellsTheFirstProcessInTheQueue(t *testing.T) {
 			time.Sleep(2 * time.Millisecond) // places are whole milliseconds
 		}
 		stand := func() []string {
-			return b.client.ZRangeByScore(ctx, queue[0], &redis.ZRangeBy{Min: "0", Max: "inf"}).Val()
+			return b.client.ZRangeArgs(ctx, redis.ZRangeArgs{Key: queue[0], Start: "0", Stop: "inf", ByScore: true}).Val()
 		}
 		release := func(owner string, want row.Release) {
 			t.Helper()
