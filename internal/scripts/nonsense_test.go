@@ -131,9 +131,9 @@ func decoders() []decoder {
 }
 
 // preludes are the Lua files that answer nothing.
-var preludes = strings.Fields(`fencedlock/admit fencedlock/issue fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
+var preludes = strings.Fields(`fencedlock/admit fencedlock/issue fencedlock/clocked fencedlock/own fencedlock/raise fairlock/acquire_alone fairlock/mixed
 	fairlock/queue fairlock/release_alone lane/once lane/settle lane/value notice/gone multilock/values permitsemaphore/acquire_alone permitsemaphore/give_back_alone
-	permitsemaphore/permits permitsemaphore/swap_alone row/announce ./clock row/give row/lone row/told row/take row/row row/wait rwlock/keep rwlock/outsiders rwlock/leave rwlock/lone rwlock/markers
+	permitsemaphore/permits permitsemaphore/swap_alone row/announce ./clock row/give row/lone row/stand row/told row/take row/row row/wait rwlock/keep rwlock/outsiders rwlock/leave rwlock/lone rwlock/markers
 	rwlock/ours rwlock/queue rwlock/readers rwlock/strangers semaphore/raise semaphore/acquire_alone semaphore/release_alone semaphore/size permitsemaphore/size countdownlatch/count_down_alone
 	countdownlatch/rounds`)
 

@@ -22,37 +22,33 @@ if ARGV[3] == '0' and redis.call('exists', KEYS[2]) == 0 then
   return {0, redis.call('zcard', KEYS[1]), 0, 0}
 end
 
-local function since(age)
-  return whole(now - age)
-end
-
-local latest = since(-ARGV[9])
-local clients = redis.call('zcount', KEYS[1], '(' .. since(0), latest)
+local present, latest = whole(now), whole(now + ARGV[9])
+local clients = redis.call('zcount', KEYS[1], '(' .. present, latest)
 local every = math.min(math.max(ARGV[6], clients * ARGV[7]), ARGV[8])
 
 -- The first write is one that takes memory: a server that has none refuses there, and nowhere behind.
 -- The TTL comes right behind it: what a user without some right has written so far must not stay.
-redis.call('hset', KEYS[2], 'seen', since(0), 'every', every)
+redis.call('hset', KEYS[2], 'seen', present, 'every', every)
 if ARGV[3] == '1' then
   redis.call('del', KEYS[2])
-  redis.call('hset', KEYS[2], 'seen', since(0), 'every', every)
+  redis.call('hset', KEYS[2], 'seen', present, 'every', every)
 end
 local lasts = redis.pcall('pexpire', KEYS[2], ARGV[2])
 if type(lasts) == 'table' then
   redis.call('hdel', KEYS[2], 'seen', 'every')
   return lasts
 end
-redis.call('zremrangebyscore', KEYS[1], '-inf', since(0)) -- of clients that died
+redis.call('zremrangebyscore', KEYS[1], '-inf', present) -- of clients that died
 redis.call('zremrangebyscore', KEYS[1], '(' .. latest, '+inf')
 local indexed = redis.call('pttl', KEYS[1])
 if ARGV[4] ~= '' then
-  redis.call('hset', KEYS[2], 'about', string.sub(ARGV[4], 1, -2) .. ',"started":' .. since(ARGV[5]) .. '}')
+  redis.call('hset', KEYS[2], 'about', string.sub(ARGV[4], 1, -2) .. ',"started":' .. whole(now - ARGV[5]) .. '}')
 end
 for i = 11, 10 + ARGV[10] do
   redis.call('hdel', KEYS[2], ARGV[i])
 end
 for i = 11 + ARGV[10], #ARGV, 2 do
-  local value = string.gsub(ARGV[i + 1], '([,@])%-(%d+)', function(mark, age) return mark .. since(age) end)
+  local value = string.gsub(ARGV[i + 1], '([,@])%-(%d+)', function(mark, age) return mark .. whole(now - age) end)
   redis.call('hset', KEYS[2], ARGV[i], value)
 end
 

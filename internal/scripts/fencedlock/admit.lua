@@ -1,5 +1,4 @@
--- admit says whether a write is refused by a guard. It is a prelude, joined in front of the script, and follows the prelude
--- below.
+-- admit says whether a write is refused by a guard. It is a prelude behind below.
 -- KEYS[1]  the greatest token that the guard has seen: a string, positive decimal integer
 -- bound    key of the first owner that has shown that token: a string, the token, a space and the owner
 --

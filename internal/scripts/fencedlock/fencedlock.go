@@ -25,6 +25,7 @@ var folder embed.FS
 const below = "local function below(a, b)\n  return #a < #b or #a == #b and a < b\nend"
 
 var (
+	issue   = scripts.Prelude(folder, "issue.lua")
 	raise   = scripts.Prelude(folder, "raise.lua")
 	own     = scripts.Prelude(folder, "own.lua")
 	admit   = scripts.Prelude(folder, "admit.lua")
@@ -42,15 +43,14 @@ type Issuer struct {
 // Counted counts the tokens, as Redisson does. Clocked counts them too, but none is below the time in
 // microseconds.
 var (
-	Counted = newIssuer("local clocked")
-	Clocked = newIssuer("local clocked = true")
+	Counted = newIssuer(issue, own)
+	Clocked = newIssuer(below, issue, scripts.Prelude(folder, "clocked.lua"), own)
 )
 
-func newIssuer(clocked string) *Issuer {
-	issue := clocked + "\n" + scripts.Prelude(folder, "issue.lua")
+func newIssuer(token ...string) *Issuer {
 	return &Issuer{
-		acquire: scripts.Load(folder, "fencedlock/acquire", row.Take, issue, own),
-		inRow:   row.Load([]string{raise}, issue, own),
+		acquire: scripts.Load(folder, "fencedlock/acquire", append([]string{row.Take}, token...)...),
+		inRow:   row.Load([]string{raise}, token...),
 	}
 }
 

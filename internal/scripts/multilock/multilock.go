@@ -29,9 +29,9 @@ var folder embed.FS
 var (
 	values = scripts.Prelude(folder, "values.lua")
 
-	acquire = scripts.Load(folder, "multilock/acquire", scripts.Clock, row.Told, values)
+	acquire = scripts.Load(folder, "multilock/acquire", scripts.Clock, row.Stand, values)
 	recount = scripts.Load(folder, "multilock/recount", scripts.Clock, values)
-	release = scripts.Load(folder, "multilock/release", row.Announce, values)
+	release = scripts.Load(folder, "multilock/release", scripts.Clock, row.Told, values)
 	renew   = scripts.Load(folder, "multilock/renew", scripts.Clock, values, notice.Gone)
 	force   = scripts.Load(folder, "multilock/force", scripts.Clock, values)
 	inspect = scripts.Load(folder, "multilock/inspect", scripts.Clock, values)

@@ -19,7 +19,7 @@ for i = 4, #ARGV do
   end
 end
 local told, others = false, freed > 0 or KEYS[2] and not quit(KEYS[2], ARGV[1])
-if others and KEYS[2] then
+if others and KEYS[2] and redis.pcall('exists', KEYS[2]) == 1 then
   told, others = tell(ARGV[2], ARGV[3], KEYS[2], 1)
 end
 if others then

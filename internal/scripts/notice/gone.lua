@@ -1,5 +1,4 @@
 -- gone tells who has freed an owner by force that does not hold any more. It is a prelude.
---
 -- key is that of the notices; nil where it is not declared, because the user has no right to it or its slot
 -- moves. What cannot be read, or makes no sense, is no notice: the loss is told without it.
 --

@@ -7,7 +7,12 @@
 
 local remaining = redis.call('pttl', KEYS[1])
 if remaining == -2 then -- no such key
-  take(KEYS[1], ARGV[1], ARGV[2])
+  redis.call('hset', KEYS[1], ARGV[1], '1')
+  local lasts = redis.pcall('pexpire', KEYS[1], ARGV[2])
+  if type(lasts) == 'table' then -- as the prelude take, of which a lone caller would feel the function
+    redis.call('hdel', KEYS[1], ARGV[1])
+    error('nothing was changed: ' .. lasts.err, 0)
+  end
   return -3
 end
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then

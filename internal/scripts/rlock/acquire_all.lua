@@ -9,7 +9,6 @@
 -- earlier one of the same command; else the number of the first lock that another owner holds, and then the
 -- second is the milliseconds that its lease still lasts, 0 or more, or -1 when its key has no TTL; or n more
 -- than the number of the first lock that is free for outsiders only, and for how many milliseconds.
---
 -- One EXISTS tells that all are free, as they mostly are: each command that a script calls is felt.
 
 local n = #ARGV / 2

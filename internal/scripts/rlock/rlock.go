@@ -24,7 +24,7 @@ import (
 var folder embed.FS
 
 var (
-	acquire    = scripts.Load(folder, "rlock/acquire", row.Take)
+	acquire    = scripts.Load(folder, "rlock/acquire")
 	acquireAll = scripts.Load(folder, "rlock/acquire_all", row.Take)
 	recount    = scripts.Load(folder, "rlock/recount")
 	release    = scripts.Load(folder, "rlock/release")

@@ -3,25 +3,6 @@
 --
 -- Where the queue cannot be used all are told. So it is where the server refuses a command for it.
 
--- tell tells the first process whose candidate wants no more than that. Up to eight that want more are passed over. With behind, which
--- is a candidate, so are it and those in front of it. It answers whether a process was told, and then whether more than those that are
--- known listen to the wake channel.
-local function tell(publish, channel, row, permits, behind)
-  local told, first = false, redis.pcall('zrange', row, '0', 'inf', 'byscore', 'limit', 0, 8, 'withscores')
-  for i = 1, #first, 2 do
-    local candidate, score = first[i], tonumber(first[i + 1])
-    if behind then
-      behind = candidate ~= behind and behind or nil
-    elseif score % span <= permits then
-      local outcome, others = call(publish, channel, row, candidate, score)
-      if outcome ~= 'gone' then
-        return outcome == 'there', others
-      end
-    end
-  end
-  return told, true
-end
-
 -- announce tells one process of this library. Where none was told the message on the wake channel is for all; else
 -- it is for the others who listen there, if there are any, and begins with a zero.
 local function announce(publish, channel, row, number, permits)
@@ -38,7 +19,7 @@ end
 -- no other waits, '2' when a connection listens that is not known to be of this library, and '0' when a process stands in the queue,
 -- or when that cannot be known. Then the session's own candidates stand behind that process.
 local function others(publish, channel, row, session)
-  local first = row == KEYS[#KEYS] and redis.pcall('zrange', row, '0', 'inf', 'byscore', 'limit', 0, 9, 'withscores')
+  local first = row == KEYS[#KEYS] and redis.pcall('zrange', row, '0', 'inf', 'byscore', 'limit', '0', '9', 'withscores')
   if not first or first.err then
     return '0'
   end

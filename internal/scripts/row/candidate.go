@@ -24,12 +24,14 @@ import (
 // last, and leaves it first, by one connection. So the count is never too high, whatever becomes of the
 // process.
 
-// Told is a prelude, behind [scripts.Clock], of the scripts that have processes stand in a queue. Announce, which
-// has both, and Wait are preludes of the scripts of semaphores.
+// Told is a prelude, behind [scripts.Clock], of the scripts that tell processes of a queue, and Stand of those
+// that have one stand there. Announce, which begins with Told, and Wait with Stand, are preludes of the scripts of
+// semaphores.
 var (
 	Told     = scripts.Prelude(folder, "told.lua")
+	Stand    = scripts.Prelude(folder, "stand.lua")
 	Announce = scripts.Clock + "\n" + Told + "\n" + scripts.Prelude(folder, "announce.lua")
-	Wait     = scripts.Prelude(folder, "wait.lua")
+	Wait     = Stand + "\n" + scripts.Prelude(folder, "wait.lua")
 )
 
 // What others of the prelude Announce answers, and else 0: somebody of another process waits, or that cannot be known.

@@ -6,7 +6,6 @@
 --
 -- Answers {1, last of the tokens as text, their number} when the latter holds the lock, by this execution or by an
 -- earlier one of the same command; else {0, '0', 0}: the former had lost it.
---
 -- The key is never gone: while the slot leaves this server it could not be made here again.
 
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then

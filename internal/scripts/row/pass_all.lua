@@ -9,7 +9,6 @@
 -- Behind those, for each lock, what pass has as ARGV[4], or as ARGV[4-6].
 --
 -- Answers an array: for each lock what pass answers. A key that is no hash any more is a lost lock, and must not spoil the others.
---
 -- Where no process stands in any of the queues, which one EXISTS tells, each lock is only deleted and its waiters are told.
 
 local n = tonumber(ARGV[2])

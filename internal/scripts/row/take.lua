@@ -1,5 +1,4 @@
 -- take has an owner hold a lock that is free. It is a prelude.
---
 -- The lease is in milliseconds, and what follows it are further fields of the hash and their values. A lock must not
 -- stay that has no TTL: where a user may not set one, the script ends here.
 

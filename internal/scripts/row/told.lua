@@ -1,12 +1,10 @@
--- told has the processes that wait for the same thing stand in a process queue, and tells them in their order that it is their turn to
--- ask. It is a prelude behind clock.
+-- told tells the processes that wait for the same thing, in their order, that it is their turn to ask. It is a prelude behind clock.
 --
 -- The queue is a sorted set of candidate, which is the session of a process, a colon, and a number = its place, a moment in milliseconds,
 -- times span, plus what it wants, from 1 to span - 1; negative: it was told. One that was told keeps its place until its process has
--- asked. It bars none of those behind it, for its process may be gone, or the message lost. The queue is an extra: its commands may be
--- refused.
+-- asked. It bars none of those behind it, for its process may be gone, or the message lost. Its commands may be refused: it is an extra.
 
-local span, abandoned = 1024, 600000
+local span = 1024
 
 -- call tells the process of a candidate to ask; without the score of the candidate it only looks for the process. It answers 'there', or
 -- 'gone', and then the candidate leaves the queue, or 'unknown'; and whether more listen to the wake channel than processes that know
@@ -29,19 +27,23 @@ local function call(publish, channel, row, candidate, score)
   return outcome, others
 end
 
--- stand has a candidate stand in the queue, in the place that it has or behind the others. Its process is known to be there for
--- patience milliseconds.
-local function stand(row, candidate, wants, patience)
-  local score, known, now = redis.pcall('zscore', row, candidate), pcall(clock)
-  now = known and now or 0
-  local place = type(score) == 'string' and math.floor(math.abs(tonumber(score)) / span) or now
-  redis.pcall('zadd', row, whole(place * span + math.min(wants, span - 1)), candidate)
-  local lasts = redis.pcall('pttl', row)
-  if type(lasts) == 'number' and lasts * 4 < patience * 3 then
-    redis.pcall('pexpire', row, patience)
-    -- One that was told asks at once. Where it came long ago and has not asked yet, its process is gone, or it goes to the end.
-    redis.pcall('zremrangebyscore', row, whole((abandoned - now) * span), '(0')
+-- tell tells the first process whose candidate wants no more than that. Up to eight that want more are passed over. With behind, which
+-- is a candidate, so are it and those in front of it. It answers whether a process was told, and then whether more than those that are
+-- known listen to the wake channel.
+local function tell(publish, channel, row, permits, behind)
+  local told, first = false, redis.pcall('zrange', row, '0', 'inf', 'byscore', 'limit', '0', '8', 'withscores')
+  for i = 1, #first, 2 do
+    local candidate, score = first[i], tonumber(first[i + 1])
+    if behind then
+      behind = candidate ~= behind and behind or nil
+    elseif score % span <= permits then
+      local outcome, others = call(publish, channel, row, candidate, score)
+      if outcome ~= 'gone' then
+        return outcome == 'there', others
+      end
+    end
   end
+  return told, true
 end
 
 -- quit takes a candidate out of the queue. It answers whether the candidate stood there and had not been told.

@@ -1,5 +1,4 @@
--- leave takes a holder out of a lock of which nothing but the mode is left then, and frees it. It is joined in front of a release, ahead of
--- the preludes.
+-- leave takes a holder out of a lock of which nothing but the mode is left then, and frees it. It is the first prelude of a release.
 -- KEYS[i]  as release has them, and ARGV
 --
 -- Answers 1; or 6 when the owner of ARGV[6] holds, by this execution or by an earlier one of the same command; or nothing when there

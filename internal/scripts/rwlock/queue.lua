@@ -29,7 +29,7 @@ local function tell(publish, channel)
   if prefers and not mode and latest[1] == 'outsiders' then
     return told, false, others
   end
-  local first = redis.pcall('zrange', row, 0, 'inf', 'byscore', 'limit', 0, 64, 'withscores')
+  local first = redis.pcall('zrange', row, '0', 'inf', 'byscore', 'limit', '0', '64', 'withscores')
   for i = 1, mode == 'write' and 0 or #first, 2 do
     local candidate, score, outcome = first[i], tonumber(first[i + 1]), nil
     local reads = score % span == 1

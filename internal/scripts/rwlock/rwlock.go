@@ -44,7 +44,7 @@ var (
 	ours      = scripts.Prelude(folder, "ours.lua")
 	readers   = scripts.Prelude(folder, "readers.lua")
 	keep      = scripts.Prelude(folder, "keep.lua")
-	queue     = row.Told + "\n" + scripts.Prelude(folder, "queue.lua")
+	queue     = row.Told + "\n" + row.Stand + "\n" + scripts.Prelude(folder, "queue.lua")
 	outsiders = scripts.Prelude(folder, "outsiders.lua")
 	lone      = scripts.Prelude(folder, "lone.lua")
 	loneRead  = "local side = 'read'\n" + lone
