@@ -1,16 +1,16 @@
-// Package baselock is what every lock stands on: the lock as one client knows it, and what this process has of it
-// in Redis, from the grant to the end of the last doubt. How a call gets the lock and how it goes on to the next
-// one is above it: in package locking, and for fair and read-write locks in fair and sides. Those are plugged in
-// as the [Ways] of a [Kind].
+// Package baselock is what every lock stands on: the lock as one client knows it, and what this process has
+// of it in Redis, from the grant to the end of the last doubt. How a call gets the lock and how it goes on to
+// the next one is above it: in package locking, and for fair and read-write locks in fair and sides. Those
+// are plugged in as the [Ways] of a [Kind].
 //
 // # Nouns
 //
-// An owner is an identity, which has a field in the lock's hash in Redis. A tenure is what this process has in
-// one such field, from the grant to the end of the last doubt. A tenant is a first hold and its re-entries: it
-// has a tenure, and of those that have had it the latest is the one that may act. A hold is one acquisition of
-// the tenant: the first, or a re-entry through the context of another hold. The lease is the TTL that Redis
-// has; the trust is how long the process relies on it without asking, which is a margin less. News is the
-// moment before the send of what Redis confirmed last.
+// An owner is an identity, which has a field in the lock's hash in Redis. A tenure is what this process has
+// in one such field, from the grant to the end of the last doubt. A tenant is a first hold and its
+// re-entries: it has a tenure, and of those that have had it the latest is the one that may act. A hold is
+// one acquisition of the tenant: the first, or a re-entry through the context of another hold. The lease is
+// the TTL that Redis has; the trust is how long the process relies on it without asking, which is a margin
+// less. News is the moment before the send of what Redis confirmed last.
 //
 // A move, or local hand-off, has the next tenant begin in the same tenure: Redis hears nothing. A streak is a
 // series of hand-offs within the process, and is bounded. A candidate is an identity under which this process
@@ -39,11 +39,11 @@
 //
 // # Reading order
 //
-// base.go and kind.go are the lock, tenure.go, tenant.go and hold.go what the process has of it. move.go gives a
-// tenure to its next tenant; reenter.go adds a hold to a tenant, giveback.go takes one off. send.go has the send
-// lock, settle.go is about doubt, lost.go about losses, limit.go about the leases of single holds, guest.go about
-// the read hold within a write hold, known.go about what Inspect tells.
+// base.go and kind.go are the lock, tenure.go, tenant.go and hold.go what the process has of it. move.go
+// gives a tenure to its next tenant; reenter.go adds a hold to a tenant, giveback.go takes one off. send.go
+// has the send lock, settle.go is about doubt, lost.go about losses, limit.go about the leases of single
+// holds, guest.go about the read hold within a write hold, known.go about what Inspect tells.
 //
-// What other packages read and change of a tenure is exported. A field that a mutex guards says so; a function that
-// is called with the mutex has a name that ends in Locked.
+// What other packages read and change of a tenure is exported. A field that a mutex guards says so; a
+// function that is called with the mutex has a name that ends in Locked.
 package baselock

@@ -61,8 +61,8 @@ func (h *Hold) Token() int64 {
 	return h.Tenant.Token
 }
 
-// Until is the tenant's trust, or the end of the hold's own if that is sooner, or the moment at which the hold
-// ended.
+// Until is the tenant's trust, or the end of the hold's own if that is sooner, or the moment at which the
+// hold ended.
 func (h *Hold) Until() time.Time {
 	return h.UntilAtMost(func() time.Time {
 		t := h.Tenant.Tenure

@@ -137,8 +137,8 @@ func (c *Tenant) promisedLocked() bool {
 
 // Part takes a hold that is being given back off the tenant's count, and with it those that are over if
 // nothing is promised any longer. So many are left then. gone tells that Redis need not hear: the hold was
-// taken off before, or it had joined others, or others have joined it, and some of them are left. Of a hold of
-// which Redis has to hear, only a caller that sends takes it off.
+// taken off before, or it had joined others, or others have joined it, and some of them are left. Of a hold
+// of which Redis has to hear, only a caller that sends takes it off.
 func (h *Hold) Part(sends bool) (left int32, held bool, lost error, gone bool) {
 	t, c := h.Tenant.Tenure, h.Tenant
 	t.Mu.Lock()

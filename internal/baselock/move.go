@@ -22,9 +22,10 @@ import (
 //	           ▼ │
 //	          vacant: the waiter had left, and the release goes on; another one may have it
 //
-// The entry of the watchdog, the mark in the local queue, the streak, the doubt and the loss are the tenure's, and
-// stay where they are. A move is made under the send lock and the mutex. So no command of the tenant before is
-// under way, and none that it has sent may be executed late: a tenure that was ever in doubt is not moved.
+// The entry of the watchdog, the mark in the local queue, the streak, the doubt and the loss are the
+// tenure's, and stay where they are. A move is made under the send lock and the mutex. So no command of the
+// tenant before is under way, and none that it has sent may be executed late: a tenure that was ever in doubt
+// is not moved.
 //
 // Nor may the lock have been taken away, as far as this process can know without asking: see [Tenure.Fresh].
 // Where that is not certain a script hands the lock over, and finds out.
@@ -38,8 +39,8 @@ func (t *Tenure) FitsLocked(set *settings.Settings) bool {
 		!t.forgotten && t.LostLocked() == nil && t.rare.doubt == nil &&
 		t.rare.guest == nil && // which has the same identity
 		(t.Base.tokens == "" || t.Spare > 0) &&
-		// More than the watchdog's lease was promised to one hold, by Extend or a re-entry, and would outlast the
-		// death of the next tenant.
+		// More than the watchdog's lease was promised to one hold, by Extend or a re-entry, and would outlast
+		// the death of the next tenant.
 		left >= min(longest, PassLease)/2 && left <= longest
 }
 
@@ -115,9 +116,10 @@ func (b *Base) Begins(s cohort.Streak) *cohort.Streak {
 	return &s
 }
 
-// LockStreak is ownStreak for a tenure that other calls may join. The caller unlocks t.mu. mine says that the
-// caller has the tenure. For another caller the answer is nil while no call may join: no streak has begun before
-// the tenure is held, and after its last hold the release reads and writes the streak without the mutex.
+// LockStreak is OwnStreak for a tenure that other calls may join. The caller unlocks t.Mu. mine says that the
+// caller has the tenure. For another caller the answer is nil while no call may join: no streak has begun
+// before the tenure is held, and after its last hold the release reads and writes the streak without the
+// mutex.
 func (t *Tenure) LockStreak(mine bool) *cohort.Streak {
 	t.Mu.Lock()
 	if (mine || t.Shared.Open()) && t.Streak == nil {
@@ -154,8 +156,8 @@ func (t *Tenure) Recent(s *cohort.Streak) bool {
 	return s.Fresh(clock.Now()) && !t.Base.Session.Cohorts.Taken(s.News)
 }
 
-// OwnStreak is the streak of t, for a caller that has the tenure. If no hand-off by a command has begun t, the
-// streak begins with it.
+// OwnStreak is the streak of t, for a caller that has the tenure. If no hand-off by a command has begun t,
+// the streak begins with it.
 func (t *Tenure) OwnStreak() *cohort.Streak {
 	if t.Streak == nil {
 		t.Streak = t.beginsWith()

@@ -7,7 +7,7 @@ import (
 	"github.com/redlatch/redlatch/internal/lockorder"
 )
 
-// LockSend takes the send lock: a tenure has at most one count-changing command under way. unlockSend gives
+// LockSend takes the send lock: a tenure has at most one count-changing command under way. UnlockSend gives
 // it to the next.
 func (t *Tenure) LockSend(ctx context.Context) error {
 	lockorder.Waits[lockorder.Send](t)
@@ -55,7 +55,7 @@ func (t *Tenure) TryLockSend() bool {
 	return free
 }
 
-// lockSendToRelease is lockSend for a release: it does not care for the end of ctx, but has a limit. It
+// lockSendToRelease is LockSend for a release: it does not care for the end of ctx, but has a limit. It
 // answers how much of that is left for the release itself.
 func (t *Tenure) lockSendToRelease(ctx context.Context, limit time.Duration) (left time.Duration, err error) {
 	if t.TryLockSend() { // the common case needs no timer

@@ -13,8 +13,8 @@ import (
 // that it does not change with what becomes of the tenure afterwards.
 //
 // A tenant of which no hold is left has the tenure no more, and gets none again. So the field in Redis is
-// another tenant's perhaps. Acts that may come so late compare the tenant with the latest of the tenure, under
-// its mutex, and do nothing for another one.
+// another tenant's perhaps. Acts that may come so late compare the tenant with the latest of the tenure,
+// under its mutex, and do nothing for another one.
 type Tenant struct {
 	Tenure *Tenure
 	Set    *settings.Settings // of the first acquisition

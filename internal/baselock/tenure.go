@@ -24,7 +24,7 @@ type Tenure struct {
 	ID     string
 	Entry  watchdog.Ticket // kept from the grant until the release; what is forgotten is never kept again
 	Host   *Tenure         // nil, or that on the other side within which this one is
-	Streak *cohort.Streak  // nil, or that of the hand-offs of which it is a part; while others can join, guarded by mu
+	Streak *cohort.Streak  // nil, or that of the hand-offs of which it is a part; while others can join, guarded by Mu
 
 	Mu        lockorder.Mutex[lockorder.Tenure]
 	Tenant    *Tenant // the latest; changed by who has the send lock, too

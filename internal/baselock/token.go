@@ -4,7 +4,8 @@ package baselock
 // that were issued before. An atomic hand-off issues a block of them to its owner. The first tenant has the
 // first token of the block, and each re-entry and each later tenant has the next one. While the owner's field
 // is in the lock's hash, Redis issues tokens to no other owner. So the block is the tenure's alone, and the
-// tokens of the next owner are greater. When the tenure is over, or lost, the rest of the block is never used.
+// tokens of the next owner are greater. When the tenure is over, or lost, the rest of the block is never
+// used.
 //
 // The scripts that end a hold, or re-enter, carry the last token of the block. They raise the counter to it,
 // in case the counter has been lost meanwhile.

@@ -81,8 +81,8 @@ func HandOn(members []holds.Member, to []*baselock.Base, opts []redlatch.Option,
 	}
 }
 
-// fitsAmong is the settings of a call with opts on the one of the bases to which the tenure of h may be moved;
-// nil if there is none. The caller has the send lock.
+// fitsAmong is the settings of a call with opts on the one of the bases to which the tenure of h may be
+// moved; nil if there is none. The caller has the send lock.
 func fitsAmong(h *baselock.Hold, to []*baselock.Base, opts []redlatch.Option, streak cohort.Streak) *settings.Settings {
 	t, c := h.Tenant.Tenure, h.Tenant
 	i := slices.IndexFunc(to, func(b *baselock.Base) bool { return t.Of(b, b.Kind.Side.Name) })

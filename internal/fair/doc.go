@@ -1,5 +1,5 @@
-// Package fair has the ways in which a fair lock is acquired and given back. Each of its waiters stands in a queue
-// in Redis, from its first question on.
+// Package fair has the ways in which a fair lock is acquired and given back. Each of its waiters stands in a
+// queue in Redis, from its first question on.
 //
 // A fair lock goes to the first in its queue, in Redis. Where those who stand there one behind the other are
 // waiters of one process, its holders hand the lock on among them without a command, in that order:

@@ -1,6 +1,6 @@
-// Package locking has the ways in which a lock is acquired, handed on and given back, and what can be asked of it.
-// [Plainly] are the ways of most locks. Those of a fair lock are in package fair, those of a read-write lock in
-// package sides; both are made of what is here.
+// Package locking has the ways in which a lock is acquired, handed on and given back, and what can be asked
+// of it. [Plainly] are the ways of most locks. Those of a fair lock are in package fair, those of a
+// read-write lock in package sides; both are made of what is here.
 //
 // # The way in
 //

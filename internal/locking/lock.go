@@ -54,8 +54,8 @@ func take(ctx context.Context, b *baselock.Base, opts []redlatch.Option, try boo
 	return rootapi.Hold[*redlatch.Hold](h, holds.Acquired(h, 2)), nil // above are Lock and that of the primitive
 }
 
-// acquire re-enters through the hold of this lock that ctx carries, and goes the ways of its kind where there is
-// none.
+// acquire re-enters through the hold of this lock that ctx carries, and goes the ways of its kind where there
+// is none.
 func acquire(ctx context.Context, b *baselock.Base, set *settings.Settings, try bool) (*baselock.Hold, error) {
 	if err := b.Ready(ctx, set.OutageFor(try)); err != nil {
 		return nil, err

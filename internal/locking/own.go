@@ -10,8 +10,8 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// behind is for a try while other calls of this process wait, which it must not overtake. errOver says that
-// none waits any more.
+// behind is for a try while other calls of this process wait, which it must not overtake. [baselock.ErrOver]
+// says that none waits any more.
 func behind(ctx context.Context, b *baselock.Base, set *settings.Settings) error {
 	refused, err := b.Session.Behind(ctx, b.Line, set.OutageFor(true))
 	if _, held := b.Session.Cohorts.HeldSince(b.Line); held || refused {

@@ -19,8 +19,8 @@ import (
 //
 // A fair lock has steps of its own, see turn.go.
 //
-// Hand-offs within the process follow one another only for so long, see [cohort.Streak]. While a tenure
-// is held, the cohort knows of it, and those of its process who come for the lock wait for what it does instead
+// Hand-offs within the process follow one another only for so long, see [cohort.Streak]. While a tenure is
+// held, the cohort knows of it, and those of its process who come for the lock wait for what it does instead
 // of asking a server that would refuse them.
 
 // GiveBack moves the tenure, or deletes its field. The absence of that is success only when an earlier
@@ -59,7 +59,7 @@ func (Plainly) GiveBack(ctx context.Context, t *baselock.Tenure, limit delivery.
 		limit.Total = max(time.Millisecond, limit.Total-time.Since(start))
 		next.Cohort = nil
 	}
-	hears := hears(t) // a waiter that comes later, or is not subscribed yet, is woken by unannounce
+	hears := hears(t) // a waiter that comes later, or is not subscribed yet, is woken by Unannounce
 	if held && t.Base.Row != "" {
 		all, err := HandOffRemotely(ctx, t, limit, next)
 		heard = hears && all && err == nil

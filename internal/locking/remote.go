@@ -24,7 +24,7 @@ import (
 //	                        message, or asks
 //	in the queue ─────► holds, unknown to its process ──► holds ── has left meanwhile ──► passed on, or released
 //	                        │
-//	                        └── its process is gone ──► free when passLease is over
+//	                        └── its process is gone ──► free when PassLease is over
 //
 // A waiter that wants another lease than a pass gives, or the word of replicas, cannot be passed the lock.
 // Its process stands in the process queue too, and is only told to look when its turn comes: the lock is free
@@ -88,7 +88,7 @@ func Channels(b *baselock.Base, set *settings.Settings) session.Channels {
 	return channels
 }
 
-// enqueue is ask for the head of the local queue, under the identity of the candidate, which enters the
+// enqueue is Ask for the head of the local queue, under the identity of the candidate, which enters the
 // process queue if it is refused. open says that the lock is free, but for what remains only for others.
 func enqueue(ctx context.Context, b *baselock.Base, c *cohort.Cohort,
 	set *settings.Settings) (h *baselock.Hold, remaining time.Duration, open bool, err error) {
@@ -135,7 +135,8 @@ func enqueue(ctx context.Context, b *baselock.Base, c *cohort.Cohort,
 	return h, remaining, open, err
 }
 
-// settleCandidate takes a candidate that is over out of the process queue, and has it release what it was handed.
+// settleCandidate takes a candidate that is over out of the process queue, and has it release what it was
+// handed.
 func settleCandidate(b *baselock.Base, c *cohort.Cohort, p *cohort.Candidate, set *settings.Settings) {
 	t := baselock.NewTenureAs(b, set, p.Owner)
 	if c.Candidacy.InDoubt(p) {
@@ -272,7 +273,7 @@ func Turn(t *baselock.Tenure) row.Turn {
 
 // dequeue takes the process out of the process queue, because the head of its local queue cannot be handed
 // the lock. A message that says so may get lost, and this head's questions, which are not the candidate's,
-// would not find the lock until passLease is over.
+// would not find the lock until PassLease is over.
 func dequeue(b *baselock.Base, c *cohort.Cohort, set *settings.Settings) {
 	if p := c.Candidacy.Withdraw(); p != nil {
 		settleCandidate(b, c, p, set)

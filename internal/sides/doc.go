@@ -18,9 +18,9 @@
 // is its [cohort.Share].
 //
 // A reader joins only what it could have acquired for itself: the news has to be fresh, as for a local
-// hand-off, and the streak not over. When one of the two is old, a script asks whether the process still reads,
-// which is news, and whether others wait. If no other process does a new streak begins with the same owner;
-// else the tenure is closed, and when its last hold is given back the lock is left to the others.
+// hand-off, and the streak not over. When one of the two is old, a script asks whether the process still
+// reads, which is news, and whether others wait. If no other process does a new streak begins with the same
+// owner; else the tenure is closed, and when its last hold is given back the lock is left to the others.
 //
 // An Unlock that leaves other holds of its owner behind says nil, so it needs fresh news as well, and else
 // the same script. Those that come while another has it under way share its answer.

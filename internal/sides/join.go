@@ -87,8 +87,9 @@ func (r *Readers) join(ctx context.Context, b *baselock.Base, set *settings.Sett
 	case t == nil, waited:
 		return nil, false
 	case sharing(t).Over():
-		// Its release may be under way for a round trip. A call that comes meanwhile must not find this tenure, but
-		// the call that asks next, and wait for its answer. Else each would ask, hold alone and release by itself.
+		// Its release may be under way for a round trip. A call that comes meanwhile must not find this
+		// tenure, but the call that asks next, and wait for its answer. Else each would ask, hold alone and
+		// release by itself.
 		b.Session.Cohorts.Unshare(b.Line, t)
 		return nil, false
 	case sharing(t).Asked():
@@ -245,8 +246,8 @@ func knownLocked(t *baselock.Tenure, line *cohort.Cohort, at time.Time) bool {
 	return t.Streak != nil && (t.Streak.News.After(at) || line != nil && t.Fresh(line))
 }
 
-// Vouch is what a hold says of which Redis need not hear: nil if its owner was held at a moment since which the hold
-// is over.
+// Vouch is what a hold says of which Redis need not hear: nil if its owner was held at a moment since which
+// the hold is over.
 func (r *Readers) Vouch(ctx context.Context, t *baselock.Tenure, ended time.Time, lost error) error {
 	if lost != nil {
 		return lost

@@ -48,7 +48,7 @@ func (w Writers) Acquire(ctx context.Context, b *baselock.Base, set *settings.Se
 
 // admit acquires within host. It has the host's send lock meanwhile, so that the host is not given back
 // before the outcome is known. It does not take a place in the local queue, because the waiters there wait
-// for the host. errOver tells to look again.
+// for the host. ErrOver tells to look again.
 func admit(ctx context.Context, b *baselock.Base, in *baselock.Tenant, set *settings.Settings,
 	try bool) (*baselock.Hold, error) {
 	host := in.Tenure
@@ -78,7 +78,7 @@ func admit(ctx context.Context, b *baselock.Base, in *baselock.Tenant, set *sett
 	return h, err
 }
 
-// beside is for a context that carries a hold of the other side. It answers errOver where that does not
+// beside is for a context that carries a hold of the other side. It answers ErrOver where that does not
 // matter.
 func beside(ctx context.Context, b *baselock.Base, set *settings.Settings, try bool) (*baselock.Hold, error) {
 	for {
