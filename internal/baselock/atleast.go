@@ -10,7 +10,6 @@ import (
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/listing"
-	"github.com/redlatch/redlatch/internal/settings"
 )
 
 // WithAtLeast keeps the lock taken after the last Unlock until its time has passed. The hold is over for the
@@ -19,17 +18,6 @@ import (
 // lock.
 //
 //	holds ── Unlock before the time ──► kept: it still counts in Redis ── the time has passed ──► given back
-
-func checkAtLeast(set *settings.Settings) error {
-	switch {
-	case set.AtLeast == 0:
-	case set.Lease > 0 && set.Lease < set.AtLeast:
-		return errs.Wrong("WithLease(%v) ends the hold before WithAtLeast(%v) has passed; give a longer lease, or leave one of them out", set.Lease, set.AtLeast)
-	case set.MaxHold > 0 && set.MaxHold < set.AtLeast:
-		return errs.Wrong("WithMaxHold(%v) ends the hold before WithAtLeast(%v) has passed; give a longer limit, or leave one of them out", set.MaxHold, set.AtLeast)
-	}
-	return nil
-}
 
 // rest is for how long the lock has to stay taken after an Unlock of h that is called now. If that is not 0
 // then h is kept: no call can give it back, extend it or re-enter it. It is 0 while another hold of the

@@ -169,3 +169,25 @@ func Patience(set *settings.Settings) time.Duration { return 2 * min(set.Poll, 1
 func (b *Base) Announces(set *settings.Settings) bool {
 	return set.PreferWriters && b.Kind.Side.Withdraw != nil
 }
+
+// signOfLife is the longest pause between two attempts of a waiter that is announced. Each attempt renews the
+// announcement. If the process of the waiter has died, the announcement runs out after two such pauses.
+const signOfLife = 3 * time.Second
+
+// giveSigns bounds the pauses of a waiter that announces itself.
+func (b *Base) giveSigns(set *settings.Settings) {
+	if b.Announces(set) {
+		set.Poll = min(set.Poll, signOfLife)
+	}
+}
+
+func checkAtLeast(set *settings.Settings) error {
+	switch {
+	case set.AtLeast == 0:
+	case set.Lease > 0 && set.Lease < set.AtLeast:
+		return errs.Wrong("WithLease(%v) ends the hold before WithAtLeast(%v) has passed; give a longer lease, or leave one of them out", set.Lease, set.AtLeast)
+	case set.MaxHold > 0 && set.MaxHold < set.AtLeast:
+		return errs.Wrong("WithMaxHold(%v) ends the hold before WithAtLeast(%v) has passed; give a longer limit, or leave one of them out", set.MaxHold, set.AtLeast)
+	}
+	return nil
+}

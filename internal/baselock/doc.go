@@ -39,11 +39,12 @@
 //
 // # Reading order
 //
-// base.go and kind.go are the lock, tenure.go, tenant.go and hold.go what the process has of it. move.go
-// gives a tenure to its next tenant; reenter.go adds a hold to a tenant, giveback.go takes one off. send.go
-// has the send lock, settle.go is about doubt, lost.go about losses, limit.go about the leases of single
-// holds, guest.go about the read hold within a write hold, known.go about what Inspect tells.
+// base.go and kind.go are the lock. tenure.go has the nouns above as types. keep.go is what happens to a tenure
+// from its grant on, hold.go what the program does with a hold. move.go gives a tenure to its next tenant;
+// reenter.go adds a hold to a tenant, giveback.go takes one off. send.go has the send lock, settle.go is about
+// doubt, lost.go about losses, limit.go about the leases of single holds, guest.go about the read hold within a
+// write hold, known.go about what Inspect tells.
 //
-// What other packages read and change of a tenure is exported. A field that a mutex guards says so; a
-// function that is called with the mutex has a name that ends in Locked.
+// What other packages read and change of a tenure is exported. A field that a mutex guards says so. A function
+// that is called with the mutex has a name that ends in Locked.
 package baselock

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -150,5 +151,25 @@ func (t *Tenure) giveBackOne(ctx context.Context, limit delivery.Limit, left int
 func (h *Hold) Decline() {
 	if h.Retire() {
 		_ = h.giveBack(h.Tenant.Tenure.Base.Background(h.Tenant.Set)) // what is not confirmed goes on in the background
+	}
+}
+
+// Retire marks the hold as given back and reports whether it was not before.
+func (h *Hold) Retire() bool {
+	t := h.Tenant.Tenure
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	if h.released || h.left {
+		return false
+	}
+	h.retireLocked()
+	return true
+}
+
+func (h *Hold) retireLocked() {
+	c := h.Tenant
+	h.released = true
+	if c.inner != nil {
+		*c.inner = slices.DeleteFunc(*c.inner, func(other *Hold) bool { return other == h })
 	}
 }

@@ -3,8 +3,6 @@ package baselock
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -15,24 +13,6 @@ import (
 	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
-
-// A Hold is one acquisition of a tenant: the first, or a re-entry.
-type Hold struct {
-	Tenant *Tenant
-	life.Hold
-	limit atomic.Pointer[limit] // nil while it lasts as long as its tenure; see limit.go
-
-	Group int32 // it counts with the holds of its tenant that have the same; see join.go
-	Path  path
-
-	// The rest is guarded by the mutex of the tenure.
-
-	Renewed  bool // it has no lease of its own, so the watchdog renews the tenure while it lives
-	released bool // given back, or on the way
-	dropped  bool // unreachable for the program, or left: its lease runs out
-	left     bool // by Leave
-	over     bool // its own limit has ended it, and not the tenure's
-}
 
 // Live tells whether the hold can be re-entered.
 func (h *Hold) Live() bool {
@@ -92,26 +72,6 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	err := h.Explain(h.giveBack(ctx))
 	h.Finish(ctx, redlatch.EventReleased, err)
 	return err
-}
-
-// Retire marks the hold as given back and reports whether it was not before.
-func (h *Hold) Retire() bool {
-	t := h.Tenant.Tenure
-	t.Mu.Lock()
-	defer t.Mu.Unlock()
-	if h.released || h.left {
-		return false
-	}
-	h.retireLocked()
-	return true
-}
-
-func (h *Hold) retireLocked() {
-	c := h.Tenant
-	h.released = true
-	if c.inner != nil {
-		*c.inner = slices.DeleteFunc(*c.inner, func(other *Hold) bool { return other == h })
-	}
 }
 
 // Extend lengthens the lease of the tenure, and the time for which this hold is promised it.

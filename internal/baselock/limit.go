@@ -32,16 +32,6 @@ import (
 // has been promised since. If the process dies before it releases the lock, the lock stays for what was
 // promised to a hold that was given back.
 
-// A limit is the end of a hold that may be over before its tenure. The watchdog looks after it as after a
-// lease that it does not renew.
-type limit struct {
-	hold   *Hold
-	ticket watchdog.Ticket
-	most   time.Duration // WithMaxHold, 0: none
-	margin time.Duration
-	loss   *redlatch.LossError // guarded by the tenure's mutex: why the hold is over
-}
-
 // unsent is the period of a ticket that is never sent.
 const unsent = time.Duration(1 << 60)
 
@@ -186,4 +176,13 @@ func (h *Hold) overdue(reason redlatch.LossReason) {
 		_ = t.Lose(reason, nil)
 		t.GiveUp()
 	}
+}
+
+// leaseWithin keeps a lease asked for at a moment from reaching past the tenant's end.
+func (c *Tenant) leaseWithin(at time.Time, lease time.Duration) time.Duration {
+	end := c.end()
+	if end.IsZero() {
+		return lease
+	}
+	return min(lease, max(end.Sub(at), time.Millisecond))
 }

@@ -74,15 +74,6 @@ func (t *Tenure) reentry(holds int32, lease time.Duration) scripts.Command[scrip
 	})
 }
 
-// leaseWithin keeps a lease asked for at a moment from reaching past the tenant's end.
-func (c *Tenant) leaseWithin(at time.Time, lease time.Duration) time.Duration {
-	end := c.end()
-	if end.IsZero() {
-		return lease
-	}
-	return min(lease, max(end.Sub(at), time.Millisecond))
-}
-
 // reentered hands out the hold of a re-entry that the server has confirmed.
 func (c *Tenant) reentered(set *settings.Settings, sent time.Time, lease time.Duration, issued int64,
 	group int32) (*Hold, error) {

@@ -27,18 +27,6 @@ const (
 	leaseOverAfter = time.Second     // the server's clock may be behind ours by this much at the end of a lease
 )
 
-// A doubt is what is unknown about a tenure's commands.
-type doubt struct {
-	ghosts    time.Time // a command may execute until then, whatever the server answers meanwhile
-	release   time.Time // a release is not confirmed; nothing is to be released after that moment
-	confirmed bool      // the release is
-	since     time.Time
-	pause     time.Duration // until the next settling; 0: none is planned
-	due       time.Time     // when that is
-	timer     *time.Timer   // that brings it
-	settling  bool          // one is under way, and plans the next when it is done
-}
-
 func (t *Tenure) doubtLocked() *doubt {
 	r := t.rareLocked()
 	if r.doubt == nil {

@@ -10,16 +10,6 @@ import (
 	"github.com/redlatch/redlatch/internal/settings"
 )
 
-// A path is how a hold came to its call.
-type path uint8
-
-const (
-	asked   path = iota // Redis has granted it to a question
-	Local               // from a hold of this process, without a command
-	Swapped             // from a hold of this process, by a command
-	Passed              // a release has passed it on, by a message
-)
-
 // told is the path as an observer is told it.
 func (p path) told() redlatch.Path {
 	return [...]redlatch.Path{asked: redlatch.PathFresh, Local: redlatch.PathLocal, Swapped: redlatch.PathConfirmed,

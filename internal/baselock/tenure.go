@@ -1,17 +1,14 @@
 package baselock
 
 import (
-	"errors"
-	"fmt"
-	"log/slog"
+	"iter"
+	"sync/atomic"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/clock"
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/cohort"
-	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/lockorder"
-	"github.com/redlatch/redlatch/internal/scripts"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
@@ -48,6 +45,78 @@ type rare struct {
 	loss    life.Loss
 	doubt   *doubt  // nil if there never was any
 	guest   *Tenure // the latest within this one, perhaps no longer held
+}
+
+// A Tenant has a tenure: it is a first hold and its re-entries. The first tenant got it from Redis, the
+// others by a move from the tenant before; see move.go. What the program asks of a hold is its tenant's, so
+// that it does not change with what becomes of the tenure afterwards.
+//
+// A tenant of which no hold is left has the tenure no more, and gets none again. So the field in Redis is
+// another tenant's perhaps. Acts that may come so late compare the tenant with the latest of the tenure,
+// under its mutex, and do nothing for another one.
+type Tenant struct {
+	Tenure *Tenure
+	Set    *settings.Settings // of the first acquisition
+	first  Hold
+
+	// The rest is guarded by the mutex of the tenure.
+
+	inner  *[]*Hold        // nil, or those of re-entries that are not given back
+	Token  int64           // the newest that it was issued
+	until  watchdog.Moment // 0, or to when the tenure was trusted when the next tenant got it
+	Live   int32           // holds handed out and not given back
+	kept   bool            // its program has given it back, and WithAtLeast keeps it
+	Offers bool            // its release asks whether outsiders wait; see package composite
+}
+
+// A Hold is one acquisition of a tenant: the first, or a re-entry.
+type Hold struct {
+	Tenant *Tenant
+	life.Hold
+	limit atomic.Pointer[limit] // nil while it lasts as long as its tenure; see limit.go
+
+	Group int32 // it counts with the holds of its tenant that have the same; see package sides
+	Path  path
+
+	// The rest is guarded by the mutex of the tenure.
+
+	Renewed  bool // it has no lease of its own, so the watchdog renews the tenure while it lives
+	released bool // given back, or on the way
+	dropped  bool // unreachable for the program, or left: its lease runs out
+	left     bool // by Leave
+	over     bool // its own limit has ended it, and not the tenure's
+}
+
+// A path is how a hold came to its call.
+type path uint8
+
+const (
+	asked   path = iota // Redis has granted it to a question
+	Local               // from a hold of this process, without a command
+	Swapped             // from a hold of this process, by a command
+	Passed              // a release has passed it on, by a message
+)
+
+// A doubt is what is unknown about a tenure's commands.
+type doubt struct {
+	ghosts    time.Time // a command may execute until then, whatever the server answers meanwhile
+	release   time.Time // a release is not confirmed; nothing is to be released after that moment
+	confirmed bool      // the release is
+	since     time.Time
+	pause     time.Duration // until the next settling; 0: none is planned
+	due       time.Time     // when that is
+	timer     *time.Timer   // that brings it
+	settling  bool          // one is under way, and plans the next when it is done
+}
+
+// A limit is the end of a hold that may be over before its tenure. The watchdog looks after it as after a
+// lease that it does not renew.
+type limit struct {
+	hold   *Hold
+	ticket watchdog.Ticket
+	most   time.Duration // WithMaxHold, 0: none
+	margin time.Duration
+	loss   *redlatch.LossError // guarded by the tenure's mutex: why the hold is over
 }
 
 var nothing rare
@@ -88,59 +157,6 @@ func (t *Tenure) Of(b *Base, side string) bool {
 // Field is where the tenure is in the lock's hash.
 func (t *Tenure) Field() string { return t.ID + t.Base.Kind.Side.Field }
 
-// Begin makes the tenure held, trusted until then: its first hold is handed out and the watchdog looks after
-// it.
-func (t *Tenure) Begin(since, trusted time.Time, got scripts.Attempt) *Hold {
-	c := &t.First
-	t.Mu.Lock() // a guest is known before it holds, to other calls with its host's context
-	c.Token, t.Spare = got.Token, got.Spare
-	t.renewing, c.Live = c.Set.Lease == 0, 1
-	c.first = Hold{Tenant: c, Hold: life.Hold{Since: watchdog.MomentOf(since)}, Renewed: t.renewing}
-	terms := t.termsLocked(trusted)
-	t.Mu.Unlock()
-	t.announce()
-	t.Base.Session.Keep(&t.Entry, t, terms)
-	if t.Base.Kind.Sharing != nil {
-		t.Base.Kind.Sharing.Began(t)
-	}
-	return &c.first
-}
-
-// agreeLocked tells the watchdog on what terms the tenure is kept now. It does so under the mutex: otherwise,
-// of two such calls at once, the one with the older terms could be the last.
-func (t *Tenure) agreeLocked(trusted time.Time) {
-	t.Base.Session.Watchdog.Change(&t.Entry, t.termsLocked(trusted))
-}
-
-// Forget has the watchdog look after the tenure no longer, for good. What is about to be released is
-// forgotten before the command is sent.
-func (t *Tenure) Forget() {
-	t.Mu.Lock()
-	defer t.Mu.Unlock()
-	t.forgetLocked()
-}
-
-func (t *Tenure) forgetLocked() {
-	t.forgotten = true
-	t.Base.Session.Watchdog.Forget(&t.Entry)
-}
-
-// termsLocked are the watchdog's for a tenure trusted until then. A fixed lease is not extended, but if it is
-// longer than a renewal period the lock is looked at each period, to notice when it is taken away. That of a
-// lock with several owners is looked at each third of the lease too, for others may have shortened what it
-// was promised.
-func (t *Tenure) termsLocked(trusted time.Time) watchdog.Terms {
-	set := t.Tenant.Set
-	terms := life.Terms(set, t.renewing, set.FirstLease(), trusted, t.Tenant.end())
-	if !t.renewing && t.Base.Kind.Side.Shared {
-		terms.Every = min(terms.Every, max(set.Lease/3, leastCheck))
-	}
-	return terms
-}
-
-// leastCheck is how often a lock is looked at, at most, on which a fixed lease was promised.
-const leastCheck = time.Second
-
 // Subject is what a script says about the tenure: how many holds it is to have, with which lease.
 func (t *Tenure) Subject(holds int32, lease time.Duration) Subject {
 	t.Mu.Lock()
@@ -165,80 +181,28 @@ func (t *Tenure) Asking() Subject {
 	return s
 }
 
-// Batch puts the tenure with those that are renewed by the same script in the same slot.
-func (t *Tenure) Batch() watchdog.Batch {
-	return t.Base.Session.BatchOf(t.Base.Kind.Batch, t.Base.Key)
-}
-
-// Renewal renews the tenures of one batch.
-func (t *Tenure) Renewal(tickets []*watchdog.Ticket) (scripts.Command[scripts.Kept], int) {
-	now := time.Now()
-	renewals := make([]scripts.Renewal, len(tickets))
-	for i, ticket := range tickets {
-		other := ticket.Owner().(*Tenure)
-		lease := ticket.Lease(now)
-		if lease == 0 && t.Base.Kind.Side.Shared {
-			lease = ticket.Promised(now)
+// holdsLocked are the holds that were not given back.
+func (c *Tenant) holdsLocked() iter.Seq[*Hold] {
+	return func(yield func(*Hold) bool) {
+		if !c.first.released && !yield(&c.first) || c.inner == nil {
+			return
 		}
-		s := other.Subject(0, lease)
-		renewals[i] = scripts.Renewal{Key: s.Key, Owner: s.Owner, Most: s.Most, Lease: s.Lease}
-	}
-	return t.Base.Kind.Renew(renewals), len(tickets)
-}
-
-// Log is where trouble with the renewal is told.
-func (t *Tenure) Log() *slog.Logger { return t.Base.log(t.latest().Set) }
-
-// Renewed has the observers know of each hold that the renewal is for.
-func (t *Tenure) Renewed(sent time.Time, err error) {
-	var told []*life.Hold
-	t.Mu.Lock()
-	for h := range t.Tenant.holdsLocked() {
-		if h.Observed() {
-			told = append(told, &h.Hold)
+		for _, h := range *c.inner {
+			if !yield(h) {
+				return
+			}
 		}
 	}
-	t.Mu.Unlock()
-	for _, h := range told {
-		h.Renewed(sent, err)
-	}
 }
 
-// announce has those of this process who come for the lock wait for what t does.
-func (t *Tenure) announce() {
-	t.Post = cohort.Holder{
-		Since: t.First.first.Since, Gives: t.Base.Kind.HandsOn && t.Host == nil, Shared: t.Base.Kind.Side.Shared,
+func (c *Tenant) AddLocked(h *Hold) {
+	if c.inner == nil {
+		c.inner = new([]*Hold)
 	}
-	t.Base.Session.Cohorts.Hold(t.Base.Line, &t.Post)
+	*c.inner = append(*c.inner, h)
 }
 
-// Unannounce has them ask, unless t has handed the lock on or they hear of its release.
-func (t *Tenure) Unannounce(heard bool) {
-	if t.Base.Kind.Sharing != nil {
-		t.Base.Session.Cohorts.Unshare(t.Base.Line, t)
-	}
-	t.Base.Session.Cohorts.Free(t.Base.Line, &t.Post, heard)
+// end is zero, or where WithMaxHold ends the tenant.
+func (c *Tenant) end() time.Time {
+	return c.first.EndsAfter(c.Set.MaxHold)
 }
-
-// Accept makes a granted acquisition a hold, unless its answer took so long that it can no longer be trusted.
-func (t *Tenure) Accept(receipt delivery.Receipt, reply scripts.Attempt) (*Hold, error) {
-	lease := t.First.Set.FirstLease()
-	trusted := watchdog.Trusted(receipt.Sent, lease)
-	if !clock.Now().Before(trusted) {
-		go t.GiveUp()
-		why := errSlow
-		if receipt.Doubt {
-			why = ErrLate
-		}
-		return nil, delivery.Unavailable(fmt.Errorf("it was granted, but %w than its lease of %v; ask for a longer lease", why, lease))
-	}
-	return t.Begin(receipt.Sent, trusted, reply), nil
-}
-
-// ErrLate tells that the lock may have been acquired by a send that was not answered, so long ago that its
-// lease is no longer trusted. It is given back, and can be acquired anew: nothing says that the next answer
-// takes as long.
-var ErrLate = errors.New("the outage took longer")
-
-// errSlow tells that a single answer took so long, as the next one may.
-var errSlow = errors.New("the answer took longer")

@@ -109,3 +109,16 @@ func Twin(b *baselock.Base, other *baselock.Base) bool {
 	return b.Session != other.Session && b.Key == other.Key && !(b.Kind.Side.Shared && other.Kind.Side.Shared) &&
 		session.SameDatabase(b.Session.Client, other.Session.Client)
 }
+
+// Together tells whether one script can take what both bases lock.
+func Together(b *baselock.Base, other *baselock.Base) bool {
+	return b.Session == other.Session && b.Key != other.Key && b.Kind.Moves() && other.Kind.Moves() &&
+		b.Session.Shard(b.Key) == b.Session.Shard(other.Key)
+}
+
+// declineAll gives back holds that no call takes.
+func declineAll(got []holds.Member) {
+	for _, m := range got {
+		go m.Hold.(*baselock.Hold).Decline()
+	}
+}

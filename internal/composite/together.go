@@ -35,12 +35,6 @@ var ErrApart = errors.New("redlatch: one script cannot take these locks")
 // a script runs the server answers no other client.
 const MostTogether = 256
 
-// Together tells whether one script can take what both bases lock.
-func Together(b *baselock.Base, other *baselock.Base) bool {
-	return b.Session == other.Session && b.Key != other.Key && b.Kind.Moves() && other.Kind.Moves() &&
-		b.Session.Shard(b.Key) == b.Session.Shard(other.Key)
-}
-
 // TryAll asks once for all that bases lock, with the same options. If one is busy, the error matches
 // ErrNotAcquired, and busy is the place of that one. With heeds it is busy too while a release of another
 // process has left it to outsiders.
@@ -154,11 +148,4 @@ func acceptAll(owners []*baselock.Tenure, receipt delivery.Receipt) (got []holds
 	}
 	declineAll(got)
 	return nil, err
-}
-
-// declineAll gives back holds that no call takes.
-func declineAll(got []holds.Member) {
-	for _, m := range got {
-		go m.Hold.(*baselock.Hold).Decline()
-	}
 }

@@ -13,9 +13,20 @@ import (
 	"github.com/redlatch/redlatch/internal/errs"
 	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/locking"
+	"github.com/redlatch/redlatch/internal/scripts"
+	"github.com/redlatch/redlatch/internal/scripts/rwlock"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
+
+// Readers are the ways of the reading side: its holds of one process are one to Redis.
+type Readers struct {
+	locking.Plainly
+	// Confirm asks whether an owner still holds, and whether others wait.
+	Confirm func(baselock.Subject) scripts.Command[rwlock.Confirmation]
+}
+
+var _ baselock.Sharing = (*Readers)(nil)
 
 // joins tells whether a call with these settings can share what others of its process hold: it has no terms
 // of its own.

@@ -6,20 +6,9 @@ import (
 
 	"github.com/redlatch/redlatch/internal/baselock"
 	"github.com/redlatch/redlatch/internal/locking"
-	"github.com/redlatch/redlatch/internal/scripts"
-	"github.com/redlatch/redlatch/internal/scripts/rwlock"
 	"github.com/redlatch/redlatch/internal/settings"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
-
-// Readers are the ways of the reading side: its holds of one process are one to Redis.
-type Readers struct {
-	locking.Plainly
-	// Confirm asks whether an owner still holds, and whether others wait.
-	Confirm func(baselock.Subject) scripts.Command[rwlock.Confirmation]
-}
-
-var _ baselock.Sharing = (*Readers)(nil)
 
 // Acquire reads within a write hold of the context, or joins what others of the process hold, or asks.
 func (r *Readers) Acquire(ctx context.Context, b *baselock.Base, set *settings.Settings,

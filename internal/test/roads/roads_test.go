@@ -26,8 +26,8 @@ var roads = []struct {
 	{"lock alone", 10, nil},
 	{"unlock alone", 15, []string{"internal/cohort/share.go"}},
 	{"lock waits", 15, nil},
-	{"unlock hands on locally", 23, []string{"internal/cohort/share.go"}},
-	{"unlock hands on by a script", 28, []string{"internal/locking/block.go", "internal/cohort/share.go"}},
+	{"unlock hands on locally", 24, []string{"internal/cohort/share.go"}},
+	{"unlock hands on by a script", 29, []string{"internal/locking/block.go", "internal/cohort/share.go"}},
 }
 
 // The lock's own packages. Below them are those that carry commands, keep deadlines and so on.
