@@ -44,6 +44,15 @@ func TestALossSaysItsReasonInAClauseWhereNoMoreIsKnown(t *testing.T) {
 	}
 }
 
+// A redlock is freed on one server after the other, perhaps in two different seconds.
+func TestALossSaysOnceWhoHasForcedIt(t *testing.T) {
+	member := &redlatch.LossError{Name: "orders", Owner: "id:1", Reason: redlatch.ReasonTaken, Forced: "ada at 03:04:05: it hangs"}
+	loss := &redlatch.LossError{Name: "orders", Reason: redlatch.ReasonMembers, Forced: "ada at 03:04:06: it hangs"}
+	require.Contains(t, loss.Error(), "; it was freed by force by ada at 03:04:06: it hangs")
+	loss.Cause = member
+	require.Equal(t, 1, strings.Count(loss.Error(), "freed by force by ada"), loss.Error())
+}
+
 // The watchdog cannot name the type, and has the words of it.
 func TestTheWatchdogSaysWhyInTheWordsOfThisPackage(t *testing.T) {
 	for said, reason := range map[string]redlatch.LossReason{

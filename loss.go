@@ -77,9 +77,9 @@ func (l *LossError) Error() string {
 	if l.Cause != nil {
 		cause = l.Cause.Error()
 	}
-	// as that of a member, which a hold of several locks has lost
-	if l.Forced != "" && !strings.Contains(cause, l.Forced) {
-		text += "; it was freed by force by " + l.Forced
+	const forced = "; it was freed by force by "
+	if l.Forced != "" && !strings.Contains(cause, forced) { // a member of several locks may have said so, of its own server
+		text += forced + l.Forced
 	}
 	if l.Cause != nil {
 		text += ": " + cause

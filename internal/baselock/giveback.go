@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/clock"
 	"github.com/redlatch/redlatch/internal/delivery"
 	"github.com/redlatch/redlatch/internal/errs"
@@ -15,6 +16,19 @@ import (
 	"github.com/redlatch/redlatch/internal/raise"
 	"github.com/redlatch/redlatch/internal/watchdog"
 )
+
+// Unlock gives the hold back. Its contexts end first, so that the work stops before another holder starts.
+func (h *Hold) Unlock(ctx context.Context) error {
+	if rest := h.rest(); rest > 0 {
+		return h.unlockIn(ctx, rest)
+	}
+	if !h.Retire() {
+		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, h.Tenant.Tenure.Base.Name)
+	}
+	err := h.Explain(h.giveBack(ctx))
+	h.Finish(ctx, redlatch.EventReleased, err)
+	return err
+}
 
 // Confirmed notes that Redis, asked at sent, had this owner.
 func (t *Tenure) Confirmed(sent time.Time) {

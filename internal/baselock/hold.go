@@ -61,19 +61,6 @@ func (h *Hold) Until() time.Time {
 	})
 }
 
-// Unlock gives the hold back. Its contexts end first, so that the work stops before another holder starts.
-func (h *Hold) Unlock(ctx context.Context) error {
-	if rest := h.rest(); rest > 0 {
-		return h.unlockIn(ctx, rest)
-	}
-	if !h.Retire() {
-		return fmt.Errorf("%w: lock %q was unlocked before by this hold", errs.Released, h.Tenant.Tenure.Base.Name)
-	}
-	err := h.Explain(h.giveBack(ctx))
-	h.Finish(ctx, redlatch.EventReleased, err)
-	return err
-}
-
 // Extend lengthens the lease of the tenure, and the time for which this hold is promised it.
 func (h *Hold) Extend(ctx context.Context, lease time.Duration) error {
 	t := h.Tenant.Tenure

@@ -15,19 +15,16 @@ import (
 )
 
 // Plainly is how most locks are acquired and given back.
-type Plainly struct{}
-
-// Acquire asks, unless it is known that the answer would be no. Then, and after a refusal, it waits.
-func (Plainly) Acquire(ctx context.Context, b *baselock.Base, set *settings.Settings,
-	try bool) (*baselock.Hold, error) {
-	return ComeFor(ctx, b, set, try, false)
+type Plainly struct {
+	Waits bool // a call had better wait before it asks
 }
 
 // Over does nothing.
 func (Plainly) Over(*baselock.Tenure) {}
 
-// ComeFor is Acquire. waits says that the call had better wait before it asks.
-func ComeFor(ctx context.Context, b *baselock.Base, set *settings.Settings, try, waits bool) (*baselock.Hold, error) {
+// Acquire asks, unless it is known that the answer would be no. Then, and after a refusal, it waits.
+func (p Plainly) Acquire(ctx context.Context, b *baselock.Base, set *settings.Settings,
+	try bool) (*baselock.Hold, error) {
 	shares := b.Kind.Side.Shared
 	waited, held, open := b.Session.Cohorts.Busy(b.Line, shares)
 	if open.Left > 0 && !try {
@@ -45,7 +42,7 @@ func ComeFor(ctx context.Context, b *baselock.Base, set *settings.Settings, try,
 		if err := behind(ctx, b, set); err != baselock.ErrOver {
 			return nil, err
 		}
-	case waited, (held || waits || open.Wanted && !shares && queuesAtOnce(b)) && !try:
+	case waited, (held || p.Waits || open.Wanted && !shares && queuesAtOnce(b)) && !try:
 		return wait(ctx, b, set, Trouble{}, nil)
 	}
 	var t Trouble

@@ -44,7 +44,10 @@ func take(ctx context.Context, b *baselock.Base, opts []redlatch.Option, try boo
 	}
 	ctx, cancel := set.Waiting(ctx, try)
 	defer cancel()
-	h, err := acquire(ctx, b, set, try || set.Once)
+	h, err := reenter(ctx, b, set, try || set.Once)
+	if err == baselock.ErrOver {
+		h, err = b.Kind.Ways.Acquire(ctx, b, set, try || set.Once)
+	}
 	if err != nil {
 		err = Explain(ctx, b, err)
 		call.Refused(err)
@@ -54,22 +57,19 @@ func take(ctx context.Context, b *baselock.Base, opts []redlatch.Option, try boo
 	return rootapi.Hold[*redlatch.Hold](h, holds.Acquired(h, 2)), nil // above are Lock and that of the primitive
 }
 
-// acquire re-enters through the hold of this lock that ctx carries, and goes the ways of its kind where there
-// is none.
-func acquire(ctx context.Context, b *baselock.Base, set *settings.Settings, try bool) (*baselock.Hold, error) {
+// reenter re-enters through the hold of this lock that ctx carries. It answers ErrOver where there is none.
+func reenter(ctx context.Context, b *baselock.Base, set *settings.Settings, try bool) (*baselock.Hold, error) {
 	if err := b.Ready(ctx, set.OutageFor(try)); err != nil {
 		return nil, err
 	}
-	if c := carried(ctx, b); c != nil {
-		if !b.Kind.Reentrant {
-			return nil, fmt.Errorf("%w: lock %q; use another context, or redlatch.Detach", errs.NotReentrant, b.Name)
-		}
-		h, err := c.Reenter(ctx, set, try)
-		if err != baselock.ErrOver {
-			return h, err
-		}
+	c := carried(ctx, b)
+	switch {
+	case c == nil:
+		return nil, baselock.ErrOver
+	case !b.Kind.Reentrant:
+		return nil, fmt.Errorf("%w: lock %q; use another context, or redlatch.Detach", errs.NotReentrant, b.Name)
 	}
-	return b.Kind.Ways.Acquire(ctx, b, set, try)
+	return c.Reenter(ctx, set, try)
 }
 
 var errMet = errors.New("redlatch: the lock was only asked what it stands on")

@@ -20,7 +20,7 @@ func (r *Readers) Acquire(ctx context.Context, b *baselock.Base, set *settings.S
 	if h != nil {
 		return h, nil
 	}
-	return locking.ComeFor(ctx, b, set, try, waits)
+	return locking.Plainly{Waits: waits}.Acquire(ctx, b, set, try)
 }
 
 // Writers are the ways of the writing side.
