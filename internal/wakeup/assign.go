@@ -14,6 +14,9 @@ const findLimit = 10 * time.Second
 // assignLocked gives unassigned channels a shard: the only one, or that of the master they live on now, which
 // a goroutine has to ask for.
 func (h *Hub) assignLocked(t *step) {
+	if h.halted {
+		return
+	}
 	if h.cfg.Shard == nil {
 		for _, ch := range h.unassigned {
 			h.adoptLocked(ch, nil, h.cfg.Client)
@@ -21,10 +24,13 @@ func (h *Hub) assignLocked(t *step) {
 		h.unassigned = nil
 		return
 	}
-	if h.findErr != nil {
+	if err := h.findErr; err != nil {
 		h.findErr = nil
 		h.findAt = t.now.Add(h.findRetry.NextBackOff())
 		h.reloadLocked()
+		if h.sawLocked(t, err); h.halted {
+			return
+		}
 	}
 	for _, s := range h.shards {
 		if s.lost && !t.now.Before(s.notBefore) {

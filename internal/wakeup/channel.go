@@ -85,6 +85,10 @@ func (l *Listener) closeLocked(expires time.Time) {
 	if len(l.ch.listeners) > 0 {
 		return
 	}
+	if !h.running { // stopped by a closed client: there is no subscription to keep
+		h.forgetLocked(l.ch)
+		return
+	}
 	l.ch.expires = expires
 	h.idle[l.ch] = struct{}{}
 	if h.sweepAt.IsZero() || l.ch.expires.Before(h.sweepAt) {

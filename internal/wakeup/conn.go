@@ -244,6 +244,7 @@ func (l *conn) answer(s *redis.Subscription) error {
 		ch := c.channels[c.answered]
 		c.answered++
 		if c.kind == enter && !ch.gone {
+			h.closedSeen = 0
 			if ch.confirm() {
 				wakes = ch.appendWakes(wakes)
 			}

@@ -80,6 +80,9 @@ type Hub struct {
 	suspectedAt time.Time // the latest suspicion
 	rebuiltAt   time.Time // when suspicion last led to rebuilding
 
+	halted     bool // the client is closed; nothing is tried until the next Listen
+	closedSeen int  // ErrClosed in a row
+
 	finding   bool // a find goroutine runs
 	findAt    time.Time
 	findRetry *backoff.ExponentialBackOff
@@ -187,8 +190,10 @@ func (h *Hub) listenLocked(l *Listener) {
 	switch {
 	case !h.running:
 		h.running = true
+		h.halted = false
 		go h.run()
-	case !known:
+	case h.halted || !known:
+		h.halted = false
 		h.poke()
 	}
 }

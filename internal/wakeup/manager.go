@@ -1,7 +1,10 @@
 package wakeup
 
 import (
+	"errors"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/internal/raise"
 )
@@ -13,6 +16,10 @@ const (
 
 	// suspectGap keeps rebuilding on suspicion apart: every failing command of the process may call Suspect.
 	suspectGap = time.Second
+
+	// closedLimit is how many ErrClosed in a row mean that a cluster client is closed. It also closes the client
+	// of a node that left the cluster, and hands that one out until it has reloaded.
+	closedLimit = 4
 )
 
 // A step is one pass of the manager over the state. What must not happen under the mutex is collected in it.
@@ -72,11 +79,13 @@ func (h *Hub) stepLocked(t *step) (stop bool) {
 	for _, s := range h.shards {
 		s.advanceLocked(t)
 	}
-	if h.live > 0 || len(h.channels) > 0 {
+	if h.live > 0 || !h.halted && len(h.channels) > 0 {
 		return false
 	}
 	h.running, h.suspected = false, false
-	h.unassigned = nil // those that were forgotten before they had a shard
+	if len(h.channels) == 0 {
+		h.unassigned = nil // those that were forgotten before they had a shard
+	}
 	return true
 }
 
@@ -142,6 +151,36 @@ func (h *Hub) rebuildSuspectsLocked(t *step) {
 			s.retry.Reset()
 			s.loseLocked(t, nil)
 		}
+	}
+}
+
+// sawLocked judges an error of the client: after a closed client everything stops.
+func (h *Hub) sawLocked(t *step, err error) {
+	if !errors.Is(err, redis.ErrClosed) {
+		h.closedSeen = 0
+		return
+	}
+	h.closedSeen++
+	if cluster := h.cfg.Reload != nil || h.cfg.Shard != nil; cluster && h.closedSeen < closedLimit {
+		return
+	}
+	h.closedSeen = 0
+	h.halted = true
+	for _, s := range h.shards {
+		if s.conn != nil {
+			s.conn.endLocked()
+		}
+	}
+	clear(h.shards)
+	for ch := range h.idle {
+		h.forgetLocked(ch)
+	}
+	h.unassigned = h.unassigned[:0]
+	for _, ch := range h.channels { // kept for the next Listen, which may try once more
+		ch.lose(true)
+		ch.pending, ch.shard = false, nil
+		h.unassigned = append(h.unassigned, ch)
+		t.wakes = ch.appendWakes(t.wakes)
 	}
 }
 

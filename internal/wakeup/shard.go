@@ -138,6 +138,7 @@ func (s *shard) loseLocked(t *step, err error) {
 				t.lost = append(t.lost, err)
 			}
 		}
+		h.sawLocked(t, err)
 	}
 }
 
