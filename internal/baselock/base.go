@@ -158,9 +158,9 @@ func (b *Base) Broken(err error) error {
 // fails over.
 const PassLease = 10 * time.Second
 
-// Patience is for how long a waiter who asks once in a poll interval is known to be there: the head of a
-// local queue asks that often, and a little later when it is delayed. A day is enough for those who never
-// want to ask.
+// Patience is how long Redis takes a process in a queue to be there after its last question. The head of a
+// local queue asks once in a poll interval, and a little later on a busy machine. A program may have set an
+// interval of years: then the patience is a day.
 func Patience(set *settings.Settings) time.Duration { return 2 * min(set.Poll, 12*time.Hour) }
 
 // Announces tells whether waiters with these settings announce themselves when they are the head of the local

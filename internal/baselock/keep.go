@@ -55,7 +55,8 @@ func (t *Tenure) Begin(since, trusted time.Time, got scripts.Attempt) *Hold {
 	return &c.first
 }
 
-// announce has those of this process who come for the lock wait for what t does.
+// announce tells the cohort that this process holds the lock. Calls that come for it wait until the tenure is
+// moved or released, and do not ask a server that would refuse them.
 func (t *Tenure) announce() {
 	t.Post = cohort.Holder{
 		Since: t.First.first.Since, Gives: t.Base.Kind.HandsOn && t.Host == nil, Shared: t.Base.Kind.Side.Shared,
@@ -63,7 +64,8 @@ func (t *Tenure) announce() {
 	t.Base.Session.Cohorts.Hold(t.Base.Line, &t.Post)
 }
 
-// Unannounce has them ask, unless t has handed the lock on or they hear of its release.
+// Unannounce tells the cohort that the tenure is over. The waiting calls ask, unless heard says that they hear
+// of the release by a message.
 func (t *Tenure) Unannounce(heard bool) {
 	if t.Base.Kind.Sharing != nil {
 		t.Base.Session.Cohorts.Unshare(t.Base.Line, t)

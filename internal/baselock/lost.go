@@ -20,8 +20,8 @@ import (
 // restarted. The log, the observer and Unlock wait for that, but nothing is held up that another hold, or
 // call, waits for.
 
-// Gone notes what a renewal has found in place of the tenure. forced is the notice that says who has taken
-// the lock by force; it is empty where there is none.
+// Gone is called by the watchdog: a renewal has found that the field of the tenure is gone. forced is the
+// notice that its answer had, which says by whom the lock was taken by force. It is empty if there was none.
 func (t *Tenure) Gone(forced string) {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()

@@ -79,7 +79,7 @@ func (t *Tenure) Move(next *settings.Settings) *Hold {
 	return t.moveLocked(next)
 }
 
-// Vacate is for a tenure whose tenant no call takes: the waiter that it was moved to has left.
+// Vacate leaves the tenure without a live hold: the waiter that it was moved to has left before it was told.
 func (t *Tenure) Vacate() {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()

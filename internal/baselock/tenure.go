@@ -24,7 +24,7 @@ type Tenure struct {
 	Streak *cohort.Streak  // nil, or that of the hand-offs of which it is a part; while others can join, guarded by Mu
 
 	Mu        lockorder.Mutex[lockorder.Tenure]
-	Tenant    *Tenant // the latest; changed by who has the send lock, too
+	Tenant    *Tenant // the latest; it is changed under Mu and the send lock, so either is enough to read it
 	First     Tenant
 	Shared    cohort.Share
 	Post      cohort.Holder
@@ -121,6 +121,7 @@ type limit struct {
 
 var nothing rare
 
+// NewTenure makes a tenure with an identity of its own, of which Redis has nothing yet.
 func NewTenure(b *Base, set *settings.Settings) *Tenure {
 	return NewTenureAs(b, set, b.Session.NextOwner())
 }

@@ -19,7 +19,7 @@ type Plainly struct {
 	Waits bool // a call had better wait before it asks
 }
 
-// Over does nothing.
+// Over does nothing: a tenure that is over leaves nothing behind in a queue.
 func (Plainly) Over(*baselock.Tenure) {}
 
 // Acquire asks, unless it is known that the answer would be no. Then, and after a refusal, it waits.

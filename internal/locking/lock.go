@@ -72,6 +72,7 @@ func reenter(ctx context.Context, b *baselock.Base, set *settings.Settings, try 
 	return c.Reenter(ctx, set, try)
 }
 
+// errMet ends a call that was made to find the base of a lock, and not to acquire it.
 var errMet = errors.New("redlatch: the lock was only asked what it stands on")
 
 // Of returns the base of a lock, which must be of a type of this module, nil if that is a composite.
